@@ -1,0 +1,157 @@
+"""What the engine needs of the outside. Edges and the shipped fakes satisfy these Protocols."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from dragoman.model.claims import Claim, ClaimRef
+from dragoman.model.records import AllocationKey
+from dragoman.model.slices import PoolSpec
+from dragoman.model.status import ClaimStatus, Event
+from dragoman_hookspecs import ContainerEdits, DragomanError, JsonObject, Link, Netns
+
+
+class ClaimNotFound(DragomanError):
+    """The API server has no claim of that name."""
+
+
+class ClaimReplaced(DragomanError):
+    """The claim of that name has another UID than the kubelet asked for."""
+
+
+class Unavailable(DragomanError):
+    """The counterpart did not answer, or answered that it cannot now. A retry may help."""
+
+
+class Refused(DragomanError):
+    """The counterpart refused what was sent. A retry does not help until something changes."""
+
+
+class Clock(Protocol):
+    """Time. Tests give a virtual one."""
+
+    def now(self) -> float:
+        """Give seconds since the epoch."""
+
+    def monotonic(self) -> float:
+        """Give seconds of a clock that never goes back."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+
+
+class ClaimSource(Protocol):
+    """Reads claims by name."""
+
+    async def read(self, ref: ClaimRef) -> Claim:
+        """Read the claim and compare its UID.
+
+        Raises ``ClaimNotFound``, ``ClaimReplaced`` or ``Unavailable``.
+        """
+
+
+class ClaimStatusSink(Protocol):
+    """Writes this driver's entries of ``status.devices``."""
+
+    async def write(self, status: ClaimStatus) -> None:
+        """Apply the entries, with the claim's UID as precondition; entries no longer given are taken back.
+
+        A claim that is gone, was replaced, or no longer has the device allocated is not an error: there is nobody to
+        tell. Raises ``Unavailable`` or ``Refused``.
+        """
+
+
+class SliceSink(Protocol):
+    """Makes the API server's slices of this node and driver equal to what is wanted."""
+
+    async def publish(self, pool: PoolSpec) -> Sequence[str]:
+        """Write what differs, and keep it so until the next call.
+
+        Returns warnings: fields that the server dropped, by device and name. Raises ``Unavailable`` or ``Refused``
+        (a slice was refused with 422: the others are published, and it is not tried again until the pool changes).
+        """
+
+
+class EventSink(Protocol):
+    """Writes Kubernetes events. Never raises; events are best effort."""
+
+    async def emit(self, event: Event) -> None:
+        """Write the event, or count it with an equal earlier one."""
+
+
+class PodClaim(Protocol):
+    """A device of a pod as the kubelet's pod-resources socket shows it."""
+
+    claim_namespace: str
+    claim_name: str
+    driver: str
+    pool: str
+    device: str
+    share_id: str
+
+
+class PodResources(Protocol):
+    """The kubelet's pod-resources socket."""
+
+    async def devices_of(self, namespace: str, pod: str) -> Sequence[PodClaim]:
+        """List the dynamic resources of a pod. Raises ``Unavailable``."""
+
+
+class Links(Protocol):
+    """The host side of links: what core itself does with them, over the kit."""
+
+    async def netns(self, path: str) -> Netns:
+        """Name the namespace behind a path, with its cookie. Raises ``FileNotFoundError``."""
+
+    async def same_netns(self, netns: Netns) -> bool:
+        """Tell whether the path still names the namespace with that cookie."""
+
+    async def snapshot(self, link: Link) -> JsonObject:
+        """Read the host side of a link: name, identity, up, MTU, MAC, addresses, routes, rules, neighbours.
+
+        Raises ``LinkMissing``, or ``ForeignLink`` where the name belongs to another device.
+        """
+
+    async def interfaces(self, netns: Netns) -> Sequence[str]:
+        """List the interface names inside a namespace."""
+
+    async def restore(self, snapshot: JsonObject, netns: Netns | None) -> None:
+        """Bring a link back to the host from a namespace, or wherever the kernel put it, and make it as it was.
+
+        A link that is gone is success. Raises ``ForeignLink`` or ``DeviceError``.
+        """
+
+    async def protected(self) -> frozenset[str]:
+        """List the host links that must not be published as exclusive.
+
+        They are the uplinks of default routes, in every table and family, and all links that these are made of.
+        """
+
+
+class CdiFiles(Protocol):
+    """CDI specs of this driver's devices and guards."""
+
+    def device_id(self, key: AllocationKey) -> str:
+        """Give the CDI id of a device. It is the first id of its answer and carries its health identity."""
+
+    def guard_id(self, key: AllocationKey) -> str:
+        """Give the CDI id of a guard."""
+
+    async def write_device(self, key: AllocationKey, edits: ContainerEdits) -> None:
+        """Write the device's spec, atomically; writing the same again changes nothing."""
+
+    async def open_guard(self, key: AllocationKey, netns: Netns) -> None:
+        """Write the guard's spec: one read-only mount of the namespace handle."""
+
+    async def close_guard(self, key: AllocationKey) -> None:
+        """Remove the guard's spec; absent is success."""
+
+    async def remove(self, key: AllocationKey) -> None:
+        """Remove device and guard; absent is success."""
+
+    async def present(self) -> Sequence[str]:
+        """List the file names of this driver's specs, to find those that no row names."""
+
+    async def remove_file(self, name: str) -> None:
+        """Remove one file that ``present`` listed."""

@@ -1,0 +1,1 @@
+"""The API server edge: discovery of versions, slices, claims, claim status, events."""

@@ -1,0 +1,1 @@
+"""The NRI edge: mux and ttrpc without I/O, messages, and a connection that comes back."""

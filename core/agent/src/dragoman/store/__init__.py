@@ -1,0 +1,1 @@
+"""The ledger on disk, and the lock of the node."""

@@ -1,0 +1,1 @@
+"""What device managers build on: links, network namespaces, sysctls, files, CDI specs, a manager base."""

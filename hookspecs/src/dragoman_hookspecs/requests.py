@@ -1,0 +1,174 @@
+"""The one frozen argument of each hook. They can grow: a hook reads the fields that it knows."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from dragoman_hookspecs.allocations import Allocation, JsonObject, Netns, Record
+from dragoman_hookspecs.devices import Device
+from dragoman_hookspecs.results import HealthReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplySettings:
+    """Old and new settings, both of the descriptor's settings class."""
+
+    old: Any
+    new: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchDevices:
+    """``changed()`` hints that a scan is due and may be called from any thread; return soon after ``stopped``."""
+
+    changed: Callable[[], None]
+    stopped: threading.Event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckConfig:
+    """The device and the allocation that would be made of it; ``allocation.parameters`` is the configuration."""
+
+    device: Device
+    allocation: Allocation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanDevice:
+    """The allocation to plan for."""
+
+    allocation: Allocation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetupDevice:
+    """The allocation, and the plan as ``plan_device`` gave it (an empty object where the hook is absent)."""
+
+    allocation: Allocation
+    plan: JsonObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttachDevice:
+    """The record, with the snapshot of the link's host side, and the pod's network namespace."""
+
+    record: Record
+    netns: Netns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DetachDevice:
+    """The record, and the network namespace, or None once it is gone."""
+
+    record: Record
+    netns: Netns | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreeDevice:
+    """The record; ``record.prepared`` is None where setup never answered."""
+
+    record: Record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecoverDevices:
+    """Prepared records of this manager: all at start, some on demand."""
+
+    records: Sequence[Record]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchHealth:
+    """``report`` takes the health of one or more devices and may be called from any thread."""
+
+    report: Callable[[Sequence[HealthReport]], None]
+    stopped: threading.Event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeDevice:
+    """The record to describe."""
+
+    record: Record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataClaim:
+    """The claim that a writer writes for.
+
+    ``pod_claim_name`` is the name under ``pod.spec.resourceClaims`` for a claim made from a template, else None.
+    It is a DNS label: core refuses anything else before it gets here.
+    """
+
+    uid: str
+    namespace: str
+    name: str
+    pod_claim_name: str | None = None
+    shared: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataDevice:
+    """One device of the claim with all that may be told of it.
+
+    ``request`` is the full reference. ``attributes`` are those published for the device, ``pool`` and
+    ``deviceManager`` among them, and those of ``device_metadata`` (which win). Bare names are of the driver's domain.
+    """
+
+    request: str
+    driver: str
+    pool: str
+    device: str
+    share_id: str | None
+    attributes: JsonObject
+    network_data: JsonObject | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteMetadata:
+    """All devices of one claim, in the order of the allocation. Attribute values are in API form."""
+
+    claim: MetadataClaim
+    devices: Sequence[MetadataDevice]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveMetadata:
+    """The claim whose files go away."""
+
+    claim_uid: str
+
+
+class Cluster(Protocol):
+    """Raw access to the API server for controllers. Objects are JSON objects; paths are API paths."""
+
+    def get(self, path: str) -> JsonObject:
+        """Read one object."""
+
+    def list(self, path: str) -> Sequence[JsonObject]:
+        """Read all objects of a collection."""
+
+    def watch(self, path: str, changed: Callable[[str, JsonObject], None], stopped: threading.Event) -> None:
+        """Follow a collection: ``changed(type, object)`` for each event, until ``stopped``."""
+
+    def apply(self, path: str, body: JsonObject) -> JsonObject:
+        """Server-side apply with the controller's name as field manager."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunController:
+    """Access to the cluster; return soon after ``stopped``."""
+
+    cluster: Cluster
+    stopped: threading.Event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisterCommands:
+    """``add(command)`` adds one ``click.Command`` to the ``dragoman`` program."""
+
+    add: Callable[[Any], None]

@@ -1,0 +1,1 @@
+"""Device manager for dummy links."""

@@ -1,0 +1,1 @@
+"""Device manager for macvlan links on a parent interface."""
