@@ -9,23 +9,7 @@ from dragoman.model.claims import Claim, ClaimRef
 from dragoman.model.records import AllocationKey
 from dragoman.model.slices import PoolSpec
 from dragoman.model.status import ClaimStatus, Event
-from dragoman_hookspecs import ContainerEdits, DragomanError, JsonObject, Link, Netns
-
-
-class ClaimNotFound(DragomanError):
-    """The API server has no claim of that name."""
-
-
-class ClaimReplaced(DragomanError):
-    """The claim of that name has another UID than the kubelet asked for."""
-
-
-class Unavailable(DragomanError):
-    """The counterpart did not answer, or answered that it cannot now. A retry may help."""
-
-
-class Refused(DragomanError):
-    """The counterpart refused what was sent. A retry does not help until something changes."""
+from dragoman_hookspecs import ContainerEdits, JsonObject, Link, Netns
 
 
 class Clock(Protocol):
