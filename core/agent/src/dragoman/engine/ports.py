@@ -134,6 +134,9 @@ class CdiFiles(Protocol):
     async def remove(self, key: AllocationKey) -> None:
         """Remove device and guard; absent is success."""
 
+    def file_names(self, key: AllocationKey) -> frozenset[str]:
+        """Give the names of the files that belong to an allocation."""
+
     async def present(self) -> Sequence[str]:
         """List the file names of this driver's specs, to find those that no row names."""
 
