@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+
+from dragoman.model.records import AllocationRow
+from dragoman_hookspecs import Device, Fault, FilterValue, Match, json_key
+
+POOL_NAME_BYTES = 64
+"""The name is published as a string attribute, and those hold 64 bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,3 +36,90 @@ class PoolConfig:
 
     name: str
     filter: PoolFilter | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """What the pools say of one device.
+
+    ``pool`` is the value of the attribute, None where no pool is configured. ``refusal`` says why the device is not
+    advertised ("" where it is). ``ambiguity`` is to be reported once: the device matches several pools.
+    """
+
+    pool: str | None = None
+    refusal: str = ""
+    ambiguity: str = ""
+
+
+def matches(pool_filter: PoolFilter | None, device: Device, manager: str) -> bool:
+    """Tell whether the filter takes the device of the manager of that type."""
+    if pool_filter is None:
+        return False
+    answers: Mapping[str, FilterValue] = {**device.filter_values, "deviceManagers": manager}
+    return all(_answers(answers.get(field, Match.NEVER), wanted) for field, wanted in _asked(pool_filter))
+
+
+def pins(rows: Iterable[AllocationRow]) -> dict[str, frozenset[str | None]]:
+    """Give the logical pools in which each allocated device is held. Admin access holds nothing."""
+    held: dict[str, set[str | None]] = {}
+    for row in rows:
+        if not row.admin_access:
+            held.setdefault(row.key.device, set()).add(row.logical_pool)
+    return {device: frozenset(pools) for device, pools in held.items()}
+
+
+def assign(
+    device: Device, manager: str, pools: Sequence[PoolConfig], pinned: Collection[str | None] = frozenset()
+) -> Assignment:
+    """Give the pool of a device: the recorded one while it is allocated, else the alphabetically first that matches.
+
+    A recorded pool holds even when it is configured no more (or was none): what a running pod was told of its device
+    stays true until the last allocation of the device ends, whatever the settings say in the meantime.
+    """
+    found = sorted(pool.name for pool in pools if matches(pool.filter, device, manager))
+    if len(pinned) > 1:
+        names = ", ".join(sorted(name or "(none)" for name in pinned))
+        return Assignment(refusal=f"its allocations name different pools: {names}")
+    if pinned:
+        return Assignment(pool=next(iter(pinned)), ambiguity=_ambiguity(found))
+    if not pools:
+        return Assignment()
+    if not found:
+        return Assignment(refusal="no pool matches it")
+    return Assignment(pool=found[0], ambiguity=_ambiguity(found))
+
+
+def pool_faults(pools: Sequence[PoolConfig]) -> tuple[Fault, ...]:
+    """Check what is known before any device is seen; paths are relative to ``pools``.
+
+    Two pools of one name, and one value of ``ifNames`` in two pools (an interface is one device), are faults.
+    """
+    faults = [
+        Fault(f"[{index}].name", f"must have 1 to {POOL_NAME_BYTES} bytes")
+        for index, pool in enumerate(pools)
+        if not 0 < len(pool.name.encode(errors="replace")) <= POOL_NAME_BYTES
+    ]
+    names = Counter(pool.name for pool in pools)
+    faults += [Fault("", f"pool {name} is configured {count} times") for name, count in names.items() if count > 1]
+    if_names = Counter(value for pool in pools if pool.filter for value in set(pool.filter.if_names))
+    faults += [Fault("", f"ifNames value {name} is in {count} pools") for name, count in if_names.items() if count > 1]
+    return tuple(faults)
+
+
+def _asked(pool_filter: PoolFilter) -> Iterable[tuple[str, tuple[str, ...]]]:
+    for field in fields(pool_filter):
+        wanted: tuple[str, ...] = getattr(pool_filter, field.name)
+        if wanted:
+            yield json_key(field.name), wanted
+
+
+def _answers(value: FilterValue, wanted: Collection[str]) -> bool:
+    if isinstance(value, Match):
+        return value is Match.ALWAYS
+    if isinstance(value, str):
+        return value in wanted
+    return not value.isdisjoint(wanted)
+
+
+def _ambiguity(found: Sequence[str]) -> str:
+    return f"it matches several pools: {', '.join(found)}" if len(found) > 1 else ""
