@@ -1,0 +1,163 @@
+"""One device into one sandbox, and back. Each step is durable before its side effect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from loguru import logger
+
+from dragoman.engine.parts import Parts
+from dragoman.hooks import PluginMissing
+from dragoman.model.records import AllocationKey, AllocationRow, AttachmentKey, AttachmentRow
+from dragoman.model.sandboxes import Sandbox
+from dragoman.model.states import AllocationState, AttachmentState
+from dragoman_hookspecs import (
+    DeviceError,
+    DragomanError,
+    JsonObject,
+    Link,
+    LinkMissing,
+    Netns,
+    Prepared,
+    Recovery,
+)
+
+
+class NotPrepared(DragomanError):
+    """The allocation is not, or no longer, prepared."""
+
+
+class AttachedElsewhere(DragomanError):
+    """Another pod of the claim has the device; this one follows when that pod ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attaching:
+    """Attaches and detaches under the lock of the allocation."""
+
+    parts: Parts
+
+    async def attach(self, key: AllocationKey, sandbox: Sandbox, netns: Netns) -> AttachmentRow:
+        """Attach the device to the sandbox; an attachment that is there already is given back.
+
+        The guard stays closed: it is opened when the files of the claim are written. A failure is undone.
+        Raises ``NotPrepared``, ``AttachedElsewhere``, and what the hook raises.
+        """
+        async with self.parts.locks.hold(key):
+            row = self._prepared(key)
+            for attachment in self.parts.ledger.attachments_of(key):
+                if attachment.key.sandbox_id == sandbox.id and attachment.state is AttachmentState.ATTACHED:
+                    return attachment
+                await self._end(row, attachment, sandbox)
+                row = self._prepared(key)
+            try:
+                return await self._attach(row, sandbox, netns)
+            except LinkMissing:
+                return await self._attach(await self._recover(row), sandbox, netns)
+
+    async def detach(self, attachment: AttachmentRow) -> None:
+        """Bring the device back and forget the attachment. Absent is success.
+
+        Raises what the hook raises; the row then stays DETACHING with the failure in it.
+        """
+        async with self.parts.locks.hold(attachment.key.allocation):
+            for present in self.parts.ledger.attachments_of(attachment.key.allocation):
+                if present.key == attachment.key:
+                    await self._detach(present)
+
+    async def detach_all(self, key: AllocationKey) -> None:
+        """Detach an allocation wherever it is, after an attach that runs now. Raises as ``detach``."""
+        async with self.parts.locks.hold(key):
+            for present in self.parts.ledger.attachments_of(key):
+                await self._detach(present)
+
+    def _prepared(self, key: AllocationKey) -> AllocationRow:
+        row = self.parts.ledger.allocation(key)
+        if row is None or row.state is not AllocationState.PREPARED or row.prepared is None:
+            raise NotPrepared(f"{key} is not prepared; nothing can be attached")
+        return row
+
+    async def _end(self, row: AllocationRow, attachment: AttachmentRow, sandbox: Sandbox) -> None:
+        """End an attachment that stands in the way, if it may be ended."""
+        netns = Netns(path=attachment.netns_path, cookie=attachment.netns_cookie)
+        alive = attachment.state is AttachmentState.ATTACHED and await self.parts.links.same_netns(netns)
+        if alive and attachment.pod_uid != sandbox.pod_uid:
+            raise AttachedElsewhere(
+                f"device {row.key.device} of {row.claim} is attached to pod "
+                f"{attachment.pod_namespace}/{attachment.pod_name}; {sandbox} follows when that pod ends"
+            )
+        await self._detach(attachment)
+
+    async def _attach(self, row: AllocationRow, sandbox: Sandbox, netns: Netns) -> AttachmentRow:
+        parts = self.parts
+        intent = AttachmentRow(
+            key=AttachmentKey(allocation=row.key, sandbox_id=sandbox.id),
+            state=AttachmentState.ATTACHING,
+            pod_uid=sandbox.pod_uid,
+            pod_namespace=sandbox.pod_namespace,
+            pod_name=sandbox.pod_name,
+            netns_path=netns.path,
+            netns_cookie=netns.cookie,
+            snapshot=await self._snapshot(row),
+        )
+        parts.ledger.put_attachments([intent])
+        try:
+            attached = await parts.hooks.attach_device(row.manager, parts.record(row, intent), netns)
+        except DragomanError as error:
+            await self._undo(intent, error)
+            raise
+        done = replace(intent, state=AttachmentState.ATTACHED, attached=attached)
+        parts.ledger.put_attachments([done])
+        return done
+
+    async def _snapshot(self, row: AllocationRow) -> JsonObject | None:
+        target = row.prepared.target if row.prepared else None
+        return await self.parts.links.snapshot(target) if isinstance(target, Link) else None
+
+    async def _undo(self, intent: AttachmentRow, cause: DragomanError) -> None:
+        try:
+            await self._detach(replace(intent, failure=str(cause)))
+        except DragomanError as error:
+            logger.bind(device=intent.key.allocation.device, claim=intent.key.allocation.claim_uid).error(
+                "an attach failed and could not be undone yet: {}", error
+            )
+
+    async def _recover(self, row: AllocationRow) -> AllocationRow:
+        """Have the manager make a missing link again, and give the row as it is then."""
+        (answer,) = await self.parts.hooks.recover_devices(row.manager, [self.parts.record(row)])
+        if answer.outcome is Recovery.LOST:
+            raise DeviceError(f"{row.key} is lost: {answer.message}")
+        if answer.prepared is not None:
+            row = replace(row, prepared=answer.prepared)
+            self.parts.ledger.put_allocations([row])
+        return row
+
+    async def _detach(self, attachment: AttachmentRow) -> None:
+        parts, key = self.parts, attachment.key.allocation
+        await parts.cdi.close_guard(key)
+        attachment = replace(attachment, state=AttachmentState.DETACHING)
+        parts.ledger.put_attachments([attachment])
+        row = parts.ledger.allocation(key)
+        try:
+            if row is not None:
+                await self._bring_back(row, attachment)
+        except DragomanError as error:
+            parts.ledger.put_attachments([replace(attachment, failure=str(error))])
+            raise
+        parts.ledger.delete_attachments([attachment.key])
+        parts.ended.notify()
+
+    async def _bring_back(self, row: AllocationRow, attachment: AttachmentRow) -> None:
+        parts = self.parts
+        netns: Netns | None = Netns(path=attachment.netns_path, cookie=attachment.netns_cookie)
+        if netns and not await parts.links.same_netns(netns):
+            netns = None
+        try:
+            state = await parts.hooks.detach_device(row.manager, parts.record(row, attachment), netns)
+        except PluginMissing:
+            # Links come back without their manager; freeing the device still needs it.
+            if attachment.snapshot is not None:
+                await parts.links.restore(attachment.snapshot, netns)
+            return
+        target = row.prepared.target if row.prepared else None
+        parts.ledger.put_allocations([replace(row, prepared=Prepared(state=state, target=target))])

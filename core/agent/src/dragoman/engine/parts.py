@@ -1,0 +1,75 @@
+"""What the pieces of the engine share, and how rows become what hooks see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from dragoman.engine.ports import CdiFiles, Clock, EventSink, Links
+from dragoman.engine.waiting import Changes, KeyedLocks
+from dragoman.hooks import Hooks, PluginMissing
+from dragoman.model import parameters
+from dragoman.model.records import AllocationRow, AttachmentRow
+from dragoman.store.ledger import Ledger
+from dragoman_hookspecs import Allocation, InvalidConfig, Parameters, Record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """The engine's surroundings. ``pool`` is the name of the node, which names its pool of devices as well.
+
+    ``rows_changed`` tells the publisher that allocations came or went. ``freed`` wakes those who wait for a device;
+    ``ended`` wakes sandboxes whose device is attached elsewhere.
+    """
+
+    driver: str
+    pool: str
+    ledger: Ledger
+    hooks: Hooks
+    links: Links
+    cdi: CdiFiles
+    clock: Clock
+    events: EventSink
+    rows_changed: Callable[[], None] = lambda: None
+    freed: Changes = field(default_factory=Changes)
+    ended: Changes = field(default_factory=Changes)
+    locks: KeyedLocks = field(default_factory=KeyedLocks)
+
+    def allocation(self, row: AllocationRow) -> Allocation:
+        """Give the allocation as hooks see it."""
+        return Allocation(
+            claim_uid=row.claim.uid,
+            claim_namespace=row.claim.namespace,
+            claim_name=row.claim.name,
+            request=row.key.request,
+            pool=row.key.pool,
+            device=row.device,
+            share_id=row.key.share_id or None,
+            consumed_capacity=row.consumed_capacity,
+            parameters=self._parameters(row),
+            admin_access=row.admin_access,
+        )
+
+    def record(self, row: AllocationRow, attachment: AttachmentRow | None = None) -> Record:
+        """Give the record as hooks see it."""
+        return Record(
+            allocation=self.allocation(row),
+            plan=row.plan,
+            prepared=row.prepared,
+            state_version=row.plugin_version,
+            snapshot=attachment.snapshot if attachment else None,
+            attached=attachment.attached if attachment else None,
+        )
+
+    def _parameters(self, row: AllocationRow) -> Parameters:
+        try:
+            own = self.hooks.manager(row.manager).parameters
+        except PluginMissing:
+            own = None
+        try:
+            return parameters.decode(row.parameters, own)
+        except InvalidConfig:
+            # The plugin was replaced by one with another schema, or is gone. What it prepared must still be detached
+            # and freed, and for that the common parameters are enough.
+            common = {key: value for key, value in row.parameters.items() if key in parameters.COMMON_KEYS}
+            return parameters.decode(common, None)

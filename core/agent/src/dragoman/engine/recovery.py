@@ -1,0 +1,129 @@
+"""Start-up: what a former life left is undone or taken over, before anything is served."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from loguru import logger
+
+from dragoman.engine.attaching import Attaching
+from dragoman.engine.describing import Describing
+from dragoman.engine.freeing import Freeing
+from dragoman.engine.parts import Parts
+from dragoman.model.records import AllocationRow, AttachmentRow
+from dragoman.model.states import AllocationState, AttachmentState
+from dragoman_hookspecs import DragomanError, Netns, Recovered, Recovery
+
+
+@dataclass(frozen=True, slots=True)
+class Recovering:
+    """Recovers the whole node once, in the order of the design: rows, devices, attachments, files."""
+
+    parts: Parts
+
+    async def recover(self) -> None:
+        """Undo unfinished rows, have managers recover their devices, verify attachments, re-assert files.
+
+        Never raises for one device: what fails stays in the ledger and is tried again later.
+        """
+        await self._undo_attachments()
+        await self._undo_allocations()
+        for info in self.parts.hooks.managers():
+            await self._recover_manager(info.type)
+        await self._verify_attachments()
+        await self._files()
+
+    async def recover_manager(self, type_: str) -> None:
+        """Recover the devices of one manager, which was made anew."""
+        await self._recover_manager(type_)
+
+    async def _undo_attachments(self) -> None:
+        for attachment in self.parts.ledger.attachments():
+            if attachment.state is not AttachmentState.ATTACHED:
+                await self._detach(attachment)
+
+    async def _undo_allocations(self) -> None:
+        for _, rows in groupby(list(self.parts.ledger.allocations()), key=lambda row: row.claim.uid):
+            of_claim = list(rows)
+            if all(row.state is AllocationState.PREPARED for row in of_claim):
+                continue
+            try:
+                await Freeing(self.parts, Attaching(self.parts)).free(of_claim)
+            except DragomanError as error:
+                logger.bind(claim=str(of_claim[0].claim)).error("an unfinished claim is not free yet: {}", error)
+
+    async def _recover_manager(self, type_: str) -> None:
+        rows = [
+            row
+            for row in self.parts.ledger.allocations()
+            if row.manager == type_ and row.state is AllocationState.PREPARED and not row.admin_access
+        ]
+        describing = Describing(self.parts)
+        records = [self.parts.record(row, describing.attachment(row)) for row in rows]
+        try:
+            answers = await self.parts.hooks.recover_devices(type_, records)
+        except DragomanError as error:
+            logger.bind(plugin=type_).error(
+                "devices of {} cannot be recovered now, their claims are kept: {}", type_, error
+            )
+            return
+        self._take(rows, answers)
+
+    def _take(self, rows: Sequence[AllocationRow], answers: Sequence[Recovered]) -> None:
+        changed = []
+        for row, answer in zip(rows, answers, strict=True):
+            if answer.outcome is Recovery.LOST:
+                logger.bind(claim=str(row.claim), device=row.key.device).error(
+                    "{} is lost: {}", row.key, answer.message
+                )
+                changed.append(replace(row, failure=answer.message))
+            elif answer.prepared is not None or row.failure:
+                changed.append(replace(row, prepared=answer.prepared or row.prepared, failure=""))
+        if changed:
+            self.parts.ledger.put_allocations(changed)
+
+    async def _verify_attachments(self) -> None:
+        """Open the guards of attachments that are as recorded; bring the others back, guard first."""
+        for attachment in self.parts.ledger.attachments():
+            netns = Netns(path=attachment.netns_path, cookie=attachment.netns_cookie)
+            if attachment.state is AttachmentState.ATTACHED and await self._is_inside(attachment, netns):
+                await self.parts.cdi.open_guard(attachment.key.allocation, netns)
+            else:
+                await self._detach(attachment)
+
+    async def _is_inside(self, attachment: AttachmentRow, netns: Netns) -> bool:
+        if attachment.attached is None or not await self.parts.links.same_netns(netns):
+            return False
+        try:
+            return attachment.attached.interface in await self.parts.links.interfaces(netns)
+        except (DragomanError, OSError):
+            return False
+
+    async def _detach(self, attachment: AttachmentRow) -> None:
+        try:
+            await Attaching(self.parts).detach(attachment)
+        except DragomanError as error:
+            key = attachment.key.allocation
+            logger.bind(device=key.device).error("device {} is not back on the host yet: {}", key.device, error)
+
+    async def _files(self) -> None:
+        """Write what prepared claims need, and remove what belongs to no row."""
+        parts = self.parts
+        wanted: set[str] = set()
+        for _, rows in groupby(list(parts.ledger.allocations()), key=lambda row: row.claim.uid):
+            of_claim = list(rows)
+            for row in of_claim:
+                wanted |= parts.cdi.file_names(row.key)
+                if Describing(parts).attachment(row) is None:
+                    await parts.cdi.close_guard(row.key)
+            if any(row.state is not AllocationState.PREPARED for row in of_claim):
+                continue
+            try:
+                await Describing(parts).write_files(of_claim)
+            except DragomanError as error:
+                logger.bind(claim=str(of_claim[0].claim)).error("the files of a claim cannot be written now: {}", error)
+        for name in await parts.cdi.present():
+            if name not in wanted:
+                await parts.cdi.remove_file(name)

@@ -1,0 +1,94 @@
+"""Claim status beside the hot path: latest wins for each claim, tried again while the API server is away."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from loguru import logger
+
+from dragoman.engine.ports import ClaimStatusSink, Clock
+from dragoman.model.errors import Refused, Unavailable
+from dragoman.model.status import ClaimStatus
+from dragoman_hookspecs import DragomanError
+
+FIRST_DELAY, LAST_DELAY = 1.0, 60.0
+"""Seconds between attempts while the API server does not answer: doubled from the first to the last."""
+
+RETURN_SETTLE = 5.0
+"""Seconds before a return is told: a claim that is unprepared in the meantime needs no word any more."""
+
+
+class Reporting:
+    """A slot for each claim and one task that empties them."""
+
+    def __init__(self, sink: ClaimStatusSink, clock: Clock) -> None:
+        self._sink = sink
+        self._clock = clock
+        self._due: dict[str, tuple[float, Callable[[], Awaitable[ClaimStatus | None]]]] = {}
+        self._wake = asyncio.Event()
+        self._delay = FIRST_DELAY
+
+    def report(self, claim_uid: str, make: Callable[[], Awaitable[ClaimStatus | None]], *, after: float = 0.0) -> None:
+        """Have the status that ``make`` gives, when its turn comes, written; an earlier one not yet written is dropped.
+
+        ``make`` may give None where there is nothing to say any more.
+        """
+        self._due[claim_uid] = (self._clock.monotonic() + after, make)
+        self._wake.set()
+
+    def forget(self, claim_uid: str) -> None:
+        """Write nothing more for a claim."""
+        self._due.pop(claim_uid, None)
+
+    @property
+    def pending(self) -> int:
+        """How many claims have a status that is not written yet."""
+        return len(self._due)
+
+    async def run(self) -> None:
+        """Write what is due, until cancelled."""
+        while True:
+            self._wake.clear()
+            now = self._clock.monotonic()
+            ready = [uid for uid, (due, _) in self._due.items() if due <= now]
+            for uid in ready:
+                if not await self._write(uid):
+                    await self._clock.sleep(self._delay)
+                    self._delay = min(self._delay * 2, LAST_DELAY)
+                    break
+            else:
+                await self._wait()
+
+    async def _wait(self) -> None:
+        timers = [due for due, _ in self._due.values()]
+        waits: set[asyncio.Future[object]] = {asyncio.ensure_future(self._wake.wait())}
+        if timers:
+            seconds = max(0.0, min(timers) - self._clock.monotonic())
+            waits.add(asyncio.ensure_future(self._clock.sleep(seconds)))
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in waits:
+                task.cancel()
+
+    async def _write(self, uid: str) -> bool:
+        """Write one; give False where it has to be tried again."""
+        slot = self._due.get(uid)
+        if slot is None:
+            return True
+        try:
+            status = await slot[1]()
+            if status is not None:
+                await self._sink.write(status)
+        except Unavailable as error:
+            logger.bind(claim=uid).warning("the status of a claim is written later: {}", error)
+            return False
+        except Refused as error:
+            logger.bind(claim=uid).error("the status of a claim was refused: {}", error)
+        except DragomanError as error:
+            logger.bind(claim=uid).error("the status of a claim cannot be told: {}", error)
+        self._delay = FIRST_DELAY
+        if self._due.get(uid) is slot:
+            del self._due[uid]
+        return True

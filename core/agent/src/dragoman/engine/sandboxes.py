@@ -1,0 +1,268 @@
+"""Devices move with sandboxes: what the runtime tells through NRI.
+
+A sandbox is attached by a task of its own that goes on until all of its devices are in, or the sandbox is gone. The
+runtime waits for it only within its budget: the guard keeps the containers out until the task is done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from loguru import logger
+
+from dragoman.engine.attaching import Attaching
+from dragoman.engine.describing import Describing, needs_attach
+from dragoman.engine.parts import Parts
+from dragoman.engine.ports import PodResources
+from dragoman.engine.reporting import RETURN_SETTLE, Reporting
+from dragoman.engine.waiting import finished
+from dragoman.model.errors import Unavailable
+from dragoman.model.records import AllocationKey, AllocationRow, AttachmentRow
+from dragoman.model.sandboxes import Container, Sandbox
+from dragoman.model.states import AllocationState, AttachmentState
+from dragoman.model.status import ClaimStatus, Event, Subject
+from dragoman_hookspecs import DeviceError, DragomanError, InPlace, Link, Netns
+
+FIRST_DELAY, LAST_DELAY = 0.5, 10.0
+"""Seconds between attempts to attach: doubled from the first to the last."""
+
+
+@dataclass(slots=True)
+class _Known:
+    """A running sandbox: its task, the allocations that its pod is entitled to, and why they are not in yet."""
+
+    sandbox: Sandbox
+    task: asyncio.Task[None] | None = None
+    wanted: frozenset[AllocationKey] = frozenset()
+    problem: str = ""
+    told: set[str] = field(default_factory=set)
+
+
+class Sandboxes:
+    """Attaches, detaches, and says which containers have to wait. No call raises."""
+
+    def __init__(self, parts: Parts, reporting: Reporting, pod_resources: PodResources) -> None:
+        self._parts = parts
+        self._reporting = reporting
+        self._pod_resources = pod_resources
+        self._attaching = Attaching(parts)
+        self._describing = Describing(parts)
+        self._known: dict[str, _Known] = {}
+        self._returns: set[asyncio.Task[None]] = set()
+
+    async def synchronize(self, sandboxes: Sequence[Sandbox]) -> None:
+        """Learn all running sandboxes: attach what is missing, bring back what a dead sandbox left."""
+        listed = {sandbox.id for sandbox in sandboxes}
+        for attachment in self._parts.ledger.attachments():
+            if attachment.key.sandbox_id not in listed and not await self._alive(attachment):
+                self._return(attachment)
+        for gone in self._known.keys() - listed:
+            # It may have been started after the list was made: only what has no namespace any more is forgotten.
+            if not self._parts.ledger.attachments_in(gone):
+                self._known.pop(gone)
+        for sandbox in sandboxes:
+            self._begin(sandbox)
+
+    async def run_sandbox(self, sandbox: Sandbox, budget: float) -> None:
+        """Attach the pod's devices within ``budget`` seconds; what is not done by then goes on in the background."""
+        task = self._begin(sandbox)
+        if not await finished(self._parts.clock, budget, asyncio.shield(task)):
+            logger.bind(pod=str(sandbox)).warning("{}: attaching takes longer than {} s and goes on", sandbox, budget)
+
+    async def stop_sandbox(self, sandbox: Sandbox, budget: float) -> None:
+        """Detach the devices of the sandbox; what fails or takes longer goes on in the background."""
+        self._known.pop(sandbox.id, None)
+        self._parts.ended.notify()  # wakes the task of this sandbox, which then ends
+        tasks = [self._return(attachment) for attachment in reversed(self._parts.ledger.attachments_in(sandbox.id))]
+        if tasks:
+            await finished(self._parts.clock, budget, asyncio.wait(tasks))
+
+    async def remove_sandbox(self, sandbox: Sandbox, budget: float) -> None:
+        """Forget the sandbox; it may never have been stopped."""
+        await self.stop_sandbox(sandbox, budget)
+
+    async def create_container(self, sandbox: Sandbox, container: Container) -> str | None:
+        """Give the reason why the container must not be created yet, or None."""
+        known = self._known.get(sandbox.id)
+        rows = [row for row in self._parts.ledger.of_pod(sandbox.pod_uid) if _wants(row)]
+        keys = {row.key for row in rows} | (known.wanted if known else frozenset())
+        missing = sorted(key.device for key in keys if not self._is_in(key, sandbox))
+        if not missing:
+            return None
+        why = known.problem if known and known.problem else "attaching has not finished"
+        return f"container {container.name} of {sandbox} waits for {', '.join(missing)}: {why}"
+
+    def waiting(self) -> dict[str, str]:
+        """Give the sandboxes whose devices are not in yet, by id, with the reason."""
+        return {id_: known.problem for id_, known in self._known.items() if known.problem}
+
+    async def drain(self) -> None:
+        """Stop attaching, and wait until what runs now has ended."""
+        tasks = [known.task for known in self._known.values() if known.task] + list(self._returns)
+        self._known.clear()
+        self._parts.ended.notify()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    async def _alive(self, attachment: AttachmentRow) -> bool:
+        netns = Netns(path=attachment.netns_path, cookie=attachment.netns_cookie)
+        return await self._parts.links.same_netns(netns)
+
+    def _is_in(self, key: AllocationKey, sandbox: Sandbox) -> bool:
+        return any(
+            attachment.key.sandbox_id == sandbox.id and attachment.state is AttachmentState.ATTACHED
+            for attachment in self._parts.ledger.attachments_of(key)
+        )
+
+    def _begin(self, sandbox: Sandbox) -> asyncio.Task[None]:
+        known = self._known.setdefault(sandbox.id, _Known(sandbox))
+        if known.task is None or known.task.done():
+            known.task = asyncio.create_task(self._keep_attaching(known))
+        return known.task
+
+    async def _keep_attaching(self, known: _Known) -> None:
+        delay = FIRST_DELAY
+        while self._known.get(known.sandbox.id) is known:
+            try:
+                await self._attach_all(known)
+            except DragomanError as error:
+                await self._tell(known, str(error))
+            except Exception as error:  # noqa: BLE001 - a fault in one sandbox must not end its task
+                logger.opt(exception=error).error("{}: attaching failed", known.sandbox)
+                await self._tell(known, f"internal error of Dragoman ({error!r}); its log has the details")
+            else:
+                known.problem = ""
+                return
+            await self._parts.ended.wait(self._parts.clock, delay)
+            delay = min(delay * 2, LAST_DELAY)
+
+    async def _attach_all(self, known: _Known) -> None:
+        sandbox = known.sandbox
+        rows = await self._rows(sandbox)
+        known.wanted = frozenset(row.key for row in rows)
+        rows_left = [row for row in rows if not self._is_in(row.key, sandbox)]
+        if not rows:
+            return
+        if sandbox.netns_path is None:
+            raise DeviceError(f"{sandbox} has no network namespace of its own, so no device can be moved into it")
+        netns = await self._parts.links.netns(sandbox.netns_path)
+        if rows_left:
+            await self._check_names(sandbox, rows_left, netns)
+        problems = []
+        for row in rows_left:
+            try:
+                await self._attaching.attach(row.key, sandbox, netns)
+            except DragomanError as error:
+                problems.append(f"device {row.key.device}: {error}")
+        await self._open(rows, sandbox, netns)
+        if problems:
+            raise DeviceError("; ".join(problems))
+
+    async def _open(self, rows: Sequence[AllocationRow], sandbox: Sandbox, netns: Netns) -> None:
+        """Write the files of the attached claims, then open their guards."""
+        inside = {row.key: row for row in rows if self._is_in(row.key, sandbox)}
+        for uid in {key.claim_uid for key in inside}:
+            of_claim = self._parts.ledger.of_claim(uid)
+            if all(row.state is AllocationState.PREPARED for row in of_claim):
+                await self._describing.write_files(of_claim)
+                self._report(uid)
+        for key in inside:
+            async with self._parts.locks.hold(key):
+                if self._is_in(key, sandbox):
+                    await self._parts.cdi.open_guard(key, netns)
+
+    async def _rows(self, sandbox: Sandbox) -> list[AllocationRow]:
+        """Give the allocations that the pod is entitled to and that have something to attach."""
+        rows = {row.key: row for row in self._parts.ledger.of_pod(sandbox.pod_uid)}
+        if self._has_open_claims():
+            rows |= {row.key: row for row in await self._by_pod_resources(sandbox)}
+        return [row for row in sorted(rows.values(), key=lambda row: (row.claim.uid, row.position)) if _wants(row)]
+
+    def _has_open_claims(self) -> bool:
+        """Tell whether a claim is prepared whose pods reservedFor, as it was at prepare, may not name.
+
+        Those are the claims that no template made (further pods may share them) and those of a PodGroup.
+        """
+        return any(
+            row.pod_claim_name is None or any(consumer.resource != "pods" for consumer in row.reserved_for)
+            for row in self._parts.ledger.allocations()
+            if _wants(row)
+        )
+
+    async def _by_pod_resources(self, sandbox: Sandbox) -> list[AllocationRow]:
+        try:
+            devices = await self._pod_resources.devices_of(sandbox.pod_namespace, sandbox.pod_name)
+        except Unavailable as error:
+            logger.bind(pod=str(sandbox)).warning(
+                "the devices of {} cannot be asked of the kubelet: {}", sandbox, error
+            )
+            return []
+        named = {(d.claim_namespace, d.claim_name, d.driver, d.pool, d.device, d.share_id) for d in devices}
+        return [
+            row
+            for row in self._parts.ledger.allocations()
+            if (row.claim.namespace, row.claim.name, row.key.driver, row.key.pool, row.key.device, row.key.share_id)
+            in named
+        ]
+
+    async def _check_names(self, sandbox: Sandbox, rows: Sequence[AllocationRow], netns: Netns) -> None:
+        """Check the names for the whole pod before the first move. Raises ``DeviceError``."""
+        taken = dict.fromkeys(await self._parts.links.interfaces(netns), f"{sandbox} has an interface of that name")
+        for row in rows:
+            target = row.prepared.target if row.prepared else None
+            if isinstance(target, InPlace) and target.name not in taken:
+                raise DeviceError(f"{row.key} uses interface {target.name}, which {sandbox} does not have")
+            if not isinstance(target, Link):
+                continue
+            name = row.parameters.get("podIfName") or target.name
+            if name in taken:
+                raise DeviceError(f"{row.key} is to be named {name}, but {taken[name]}; choose another podIfName")
+            taken[name] = f"{row.key} is to have that name too"
+
+    async def _tell(self, known: _Known, problem: str) -> None:
+        """Log a problem, and write an event the first time that it is met."""
+        known.problem = problem
+        sandbox = known.sandbox
+        logger.bind(pod=str(sandbox)).error("{}: {}", sandbox, problem)
+        if problem in known.told:
+            return
+        known.told.add(problem)
+        subject = Subject(kind="Pod", namespace=sandbox.pod_namespace, name=sandbox.pod_name, uid=sandbox.pod_uid)
+        await self._parts.events.emit(Event(subject=subject, reason="DeviceNotAttached", message=problem))
+        for uid in {key.claim_uid for key in known.wanted}:
+            self._report(uid, problem)
+
+    def _report(self, uid: str, problem: str = "", *, after: float = 0.0) -> None:
+        async def make() -> ClaimStatus | None:
+            rows = self._parts.ledger.of_claim(uid)
+            return await self._describing.status(rows, problem) if rows else None
+
+        self._reporting.report(uid, make, after=after)
+
+    def _return(self, attachment: AttachmentRow) -> asyncio.Task[None]:
+        task = asyncio.create_task(self._keep_detaching(attachment))
+        self._returns.add(task)
+        task.add_done_callback(self._returns.discard)
+        return task
+
+    async def _keep_detaching(self, attachment: AttachmentRow) -> None:
+        """Bring one device back, again until it is. Unprepare does the same and ends this."""
+        delay = FIRST_DELAY
+        while True:
+            try:
+                await self._attaching.detach(attachment)
+            except DragomanError as error:
+                logger.bind(device=attachment.key.allocation.device).error(
+                    "device {} is not back on the host yet: {}", attachment.key.allocation.device, error
+                )
+            else:
+                break
+            await self._parts.ended.wait(self._parts.clock, delay)
+            delay = min(delay * 2, LAST_DELAY)
+        self._report(attachment.key.allocation.claim_uid, after=RETURN_SETTLE)
+
+
+def _wants(row: AllocationRow) -> bool:
+    return row.state is AllocationState.PREPARED and needs_attach(row)
