@@ -1,0 +1,199 @@
+"""HTTP: paths, verbs and bodies to and from the registry."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from aiohttp import web
+
+from dragoman_hookspecs import JsonObject
+from dragoman_testkit.sandbox.apiserver import selectors, watching
+from dragoman_testkit.sandbox.apiserver.convert import to_stored, to_version
+from dragoman_testkit.sandbox.apiserver.errors import ApiFault, bad_request, expired
+from dragoman_testkit.sandbox.apiserver.faults import Faults
+from dragoman_testkit.sandbox.apiserver.registry import Registry
+from dragoman_testkit.sandbox.apiserver.resources import CLAIMS, Catalogue, Target
+from dragoman_testkit.sandbox.apiserver.store import Store
+
+APPLY = "application/apply-patch"
+MERGE = ("application/merge-patch+json", "application/strategic-merge-patch+json")
+
+
+@dataclass(slots=True)
+class Frontend:
+    """Answers requests. ``requests`` lists verb and path of each one that came in."""
+
+    catalogue: Catalogue
+    store: Store
+    registry: Registry
+    faults: Faults
+    version: Callable[[], tuple[int, int]]
+    bookmarks: float
+    requests: list[tuple[str, str]] = field(default_factory=list)
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        """Answer one request."""
+        target = self.catalogue.resolve(request.path)
+        verb = _verb(request, target)
+        self.requests.append((verb, request.path))
+        try:
+            lose = await self.faults.meet(verb, request.path)
+            answer = await self._answer(request, target, verb)
+        except ApiFault as fault:
+            answer, lose = _failure(fault), False
+        if lose and request.transport is not None:
+            request.transport.abort()
+        return answer
+
+    async def _answer(self, request: web.Request, target: Target | None, verb: str) -> web.StreamResponse:
+        if target is None:
+            return self._discovery(request.path)
+        if verb == "watch":
+            return await self._watch(request, target)
+        return await self._object_verb(request, target, verb)
+
+    def _discovery(self, path: str) -> web.Response:
+        found = self.catalogue.document(path, self.version())
+        if found is not None:
+            return _json(found)
+        healthy = path in ("/healthz", "/livez", "/readyz")
+        return web.Response(text="ok") if healthy else web.Response(status=404, text="404 page not found\n")
+
+    async def _object_verb(self, request: web.Request, target: Target, verb: str) -> web.Response:
+        resource, namespace = target.resource, target.namespace or ""
+        body = await _body(request)
+        if verb == "list":
+            return _json(self._list(request, target))
+        if verb == "deletecollection":
+            return _json(self._delete_collection(request, target))
+        if verb == "get":
+            return self._shown(target, self.registry.get(resource, namespace, target.name or ""))
+        if verb == "create":
+            made = self.registry.create(resource, to_stored(resource, target.version, body), namespace)
+            return self._shown(target, made, 201)
+        if verb == "delete":
+            options = body.get("preconditions"), body.get("gracePeriodSeconds")
+            return self._shown(target, self.registry.delete(resource, namespace, target.name or "", *options))
+        return self._shown(target, self._write(request, target, verb, body))
+
+    def _write(self, request: web.Request, target: Target, verb: str, body: JsonObject) -> JsonObject:
+        resource, namespace, name = target.resource, target.namespace or "", target.name or ""
+        status = target.subresource == "status"
+        if verb == "update":
+            obj = to_stored(resource, target.version, body)
+            return self.registry.update(resource, obj, namespace, status=status)
+        if verb == "apply" and status and resource == CLAIMS:
+            manager = request.query.get("fieldManager")
+            if not manager:
+                raise bad_request("fieldManager is required for apply patch")
+            strict = self.faults.needs_share_id
+            return self.registry.apply_status(resource, namespace, name, body, manager, needs_share_id=strict)
+        if verb == "apply" and not status and self.store.get(resource, (namespace, name)) is None:
+            body["metadata"] = {**(body.get("metadata") or {}), "name": name}
+            return self.registry.create(resource, body, namespace)
+        return self.registry.merge(resource, namespace, name, body, status=status)
+
+    def _list(self, request: web.Request, target: Target) -> JsonObject:
+        wanted = request.query.get("resourceVersion") or "0"
+        if request.query.get("resourceVersionMatch") == "Exact" and wanted != str(self.store.version):
+            raise expired(int(wanted), self.store.version)
+        found = filter(self._matcher(request, target), self.store.all(target.resource))
+        return {
+            "kind": f"{target.resource.kind}List",
+            "apiVersion": target.resource.api_version(target.version),
+            "metadata": {"resourceVersion": str(self.store.version)},
+            "items": [to_version(target.resource, target.version, obj) for obj in found],
+        }
+
+    def _delete_collection(self, request: web.Request, target: Target) -> JsonObject:
+        for obj in filter(self._matcher(request, target), self.store.all(target.resource)):
+            metadata = obj["metadata"]
+            self.registry.delete(target.resource, metadata.get("namespace", ""), metadata["name"])
+        return {"kind": "Status", "apiVersion": "v1", "status": "Success"}
+
+    async def _watch(self, request: web.Request, target: Target) -> web.StreamResponse:
+        version = request.query.get("resourceVersion")
+        timeout = request.query.get("timeoutSeconds")
+        watch = watching.Watch(
+            resource=target.resource,
+            matches=self._matcher(request, target),
+            version=None if version in (None, "", "0") else int(version or 0),
+            bookmarks=self.bookmarks if request.query.get("allowWatchBookmarks") in ("true", "1", "True") else None,
+            timeout=None if timeout is None else float(timeout),
+        )
+        response = web.StreamResponse(headers={"Content-Type": "application/json"})
+        await response.prepare(request)
+        async for event in watching.events(self.store, self.faults, watch):
+            obj = event["object"]
+            shown = obj if event["type"] == "ERROR" else to_version(target.resource, target.version, obj)
+            await response.write(json.dumps({"type": event["type"], "object": shown}).encode() + b"\n")
+        return response
+
+    def _matcher(self, request: web.Request, target: Target) -> selectors.Matcher:
+        by_field = selectors.fields(target.resource, request.query.get("fieldSelector", ""))
+        by_label = selectors.labels(request.query.get("labelSelector", ""))
+        inside = target.namespace
+        name = target.name
+
+        def matches(obj: JsonObject) -> bool:
+            metadata = obj["metadata"]
+            here = inside is None or metadata.get("namespace") == inside
+            return here and name in (None, metadata["name"]) and by_field(obj) and by_label(obj)
+
+        return matches
+
+    def _shown(self, target: Target, obj: JsonObject, status: int = 200) -> web.Response:
+        return _json(to_version(target.resource, target.version, obj), status)
+
+
+def _verb(request: web.Request, target: Target | None) -> str:
+    named = target is not None and target.name is not None
+    if request.method == "GET":
+        watching_now = request.query.get("watch") in ("true", "1", "True")
+        return "watch" if watching_now else "get" if named or target is None else "list"
+    if request.method == "PATCH":
+        return "apply" if request.content_type.startswith(APPLY) else "patch"
+    if request.method == "DELETE":
+        return "delete" if named else "deletecollection"
+    return {"POST": "create", "PUT": "update"}.get(request.method, request.method.lower())
+
+
+async def _body(request: web.Request) -> JsonObject:
+    raw = await request.read()
+    if not raw:
+        return {}
+    if request.method == "PATCH" and not request.content_type.startswith((APPLY, *MERGE)):
+        raise ApiFault(415, "UnsupportedMediaType", f"unsupported patch {request.content_type}")
+    try:
+        decoded = json.loads(raw)
+    except ValueError as error:
+        raise bad_request(f"the body is not JSON: {error}") from error
+    if not isinstance(decoded, dict):
+        raise bad_request("the body is not an object")
+    return decoded
+
+
+def _json(obj: JsonObject, status: int = 200) -> web.Response:
+    return web.Response(status=status, body=json.dumps(obj).encode(), content_type="application/json")
+
+
+def _failure(fault: ApiFault) -> web.Response:
+    answer = _json(fault.status(), fault.code)
+    if fault.retry_after is not None:
+        answer.headers["Retry-After"] = str(fault.retry_after)
+    return answer
+
+
+async def serve(frontend: Frontend, host: str, port: int) -> tuple[web.AppRunner, int]:
+    """Start listening; gives what to clean up, and the port."""
+    app = web.Application(client_max_size=8 * 1024 * 1024)
+    app.router.add_route("*", "/{path:.*}", frontend.handle)
+    runner = web.AppRunner(app, handle_signals=False, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    site = web.TCPSite(runner, host, port)
+    await site.start()
+    await asyncio.sleep(0)
+    return runner, int(runner.addresses[0][1])
