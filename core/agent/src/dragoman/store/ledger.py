@@ -1,93 +1,248 @@
-"""The ledger: allocations and attachments in SQLite. Each method is one durable transaction unless it only reads."""
+"""The ledger: allocations and attachments in SQLite. Each method is one durable transaction unless it only reads.
+
+Everything runs in the thread that opened the ledger (SQLite refuses another one): there are no locks. A write takes
+an fsync, a few milliseconds on common disks.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
+from loguru import logger
+
 from dragoman.model.records import AllocationKey, AllocationRow, AttachmentKey, AttachmentRow
-from dragoman_hookspecs import DragomanError
+from dragoman.model.states import (
+    AllocationState,
+    AttachmentState,
+    IllegalTransition,
+    check_allocation,
+    check_attachment,
+)
+from dragoman.store import files, schema
+from dragoman.store.database import Database, FaultPoint
+from dragoman.store.errors import LedgerDamaged, LedgerFault, LedgerTooNew
+from dragoman.store.rows import ALLOCATIONS, ATTACHMENTS
+from dragoman.store.tables import Table
 
+__all__ = ["Ledger", "LedgerDamaged", "LedgerFault", "LedgerTooNew"]
 
-class LedgerTooNew(DragomanError):
-    """The file was written by a newer minor release."""
+_FILE = "ledger.db"
+_BOOT_ID = "ledger.boot-id"
+_REBUILDING = "ledger.rebuilding"
 
 
 class Ledger:
-    """Opened by ``Ledger.open``; used from one thread. Reads come from memory, writes are on disk when they return."""
+    """Opened by ``Ledger.open``; used from one thread. Reads come from memory, writes are on disk when they return.
+
+    A row is kept as its document will be read again, so JSON values of a plugin (a tuple, say) are the same before and
+    after a restart. Every method raises ``LedgerFault`` once the ledger is closed: an empty answer would be wrong.
+    """
 
     @classmethod
-    def open(cls, folder: Path, boot_id: str) -> Ledger:
+    def open(cls, folder: Path, boot_id: str, on_commit: FaultPoint = lambda _: None) -> Ledger:
         """Open or create ``ledger.db`` in the folder.
 
         A corrupt file is set aside as ``ledger.db.corrupt-<n>`` and an empty ledger takes its place:
-        ``rebuilt`` is then True. A changed boot id drops attachment rows: ``rebooted`` is then True.
-        Raises ``LedgerTooNew``.
+        ``rebuilt`` is then True, and stays True over restarts until ``finish_rebuild``. A changed boot id drops
+        attachment rows: ``rebooted`` is then True. Raises ``LedgerTooNew`` or ``LedgerFault``.
+        ``on_commit`` is called around every commit; see ``FaultPoint``.
         """
-        raise NotImplementedError
+        try:
+            files.make_folder(folder)
+            path = folder / _FILE
+            if not path.exists():
+                _create(path, on_commit)
+            try:
+                return cls(path, boot_id, on_commit)
+            except LedgerDamaged as damage:
+                aside = files.set_aside(path)
+                logger.error("{}; it was set aside as {} and an empty ledger takes its place", damage, aside.name)
+            _create(path, on_commit)
+            return cls(path, boot_id, on_commit)
+        except OSError as error:
+            raise LedgerFault(f"ledger in {folder} cannot be opened: {error}") from error
 
     rebuilt: bool
     rebooted: bool
 
+    def __init__(self, path: Path, boot_id: str, on_commit: FaultPoint) -> None:
+        self._path = path
+        self._closed = False
+        self._allocations: Table[AllocationKey, AllocationRow, AllocationState] = Table(
+            ALLOCATIONS,
+            check_allocation,
+            claim=lambda row: [row.key.claim_uid],
+            device=lambda row: [row.key.device],
+            pod=_pods,
+        )
+        self._attachments: Table[AttachmentKey, AttachmentRow, AttachmentState] = Table(
+            ATTACHMENTS,
+            check_attachment,
+            allocation=lambda row: [row.key.allocation],
+            sandbox=lambda row: [row.key.sandbox_id],
+        )
+        files.make_private(path)
+        self._database = Database(path, on_commit)
+        try:
+            self._load(boot_id)
+        except BaseException:
+            with suppress(LedgerDamaged, LedgerFault):
+                self._database.close()
+            raise
+
+    def _load(self, boot_id: str) -> None:
+        version = schema.upgrade(self._database, self._path)
+        schema.verify(self._database, self._path)
+        try:
+            self._meta = dict(self._database.query("SELECT key, value FROM meta"))
+            self._allocations.load(self._database)
+            self.rebuilt = _REBUILDING in self._meta
+            self.rebooted = self._meta.get(_BOOT_ID, boot_id) != boot_id
+            if self._meta.get(_BOOT_ID) != boot_id:
+                self._enter_boot(boot_id)
+            self._attachments.load(self._database)
+        except LedgerDamaged as damage:
+            if version in schema.STEPS:
+                raise
+            # What looks broken may be meant for the newer program only: losing it would be worse than not starting.
+            raise LedgerTooNew(
+                f"ledger {self._path} has schema {version} and cannot be read by this release ({damage}): start the "
+                "release that wrote it or a newer one"
+            ) from damage
+
+    def _enter_boot(self, boot_id: str) -> None:
+        with self._database.transaction("enter boot"):
+            self._database.execute("DELETE FROM attachments")
+            self._write_meta(_BOOT_ID, boot_id)
+        self._meta[_BOOT_ID] = boot_id
+
     def close(self) -> None:
-        """Close the file."""
-        raise NotImplementedError
+        """Close the file; closing again does nothing."""
+        self._closed = True
+        self._database.close()
+
+    def finish_rebuild(self) -> None:
+        """Remember that the rows which a corrupt file held were found again elsewhere; ``rebuilt`` is then False."""
+        self._usable()
+        with self._database.transaction("finish_rebuild"):
+            self._database.execute("DELETE FROM meta WHERE key=?", (_REBUILDING,))
+        self._meta.pop(_REBUILDING, None)
+        self.rebuilt = False
 
     def allocations(self) -> Sequence[AllocationRow]:
         """List all rows, ordered by claim UID and position."""
-        raise NotImplementedError
+        self._usable()
+        return _ordered(self._allocations.rows())
 
     def of_claim(self, claim_uid: str) -> Sequence[AllocationRow]:
         """List the rows of a claim by position."""
-        raise NotImplementedError
+        self._usable()
+        return _ordered(self._allocations.group("claim", claim_uid))
 
     def of_device(self, device: str) -> Sequence[AllocationRow]:
-        """List the rows of a device, shares included."""
-        raise NotImplementedError
+        """List the rows of a device, shares included, by claim UID and position."""
+        self._usable()
+        return _ordered(self._allocations.group("device", device))
 
     def of_pod(self, pod_uid: str) -> Sequence[AllocationRow]:
         """List the rows whose claim is reserved for a pod, by claim UID and position."""
-        raise NotImplementedError
+        self._usable()
+        return _ordered(self._allocations.group("pod", pod_uid))
 
     def allocation(self, key: AllocationKey) -> AllocationRow | None:
         """Find one row."""
-        raise NotImplementedError
+        self._usable()
+        return self._allocations.get(key)
 
     def put_allocations(self, rows: Sequence[AllocationRow]) -> None:
         """Insert or replace rows in one transaction. Raises ``IllegalTransition`` and then writes none.
 
-        A row in an unchanged state may change its contents.
+        A row in an unchanged state may change its contents. Raises ``NotStorable`` where a value is not for JSON, and
+        ``LedgerFault``; then nothing is written either.
         """
-        raise NotImplementedError
+        self._usable()
+        self._allocations.put(self._database, rows)
 
     def delete_allocations(self, keys: Sequence[AllocationKey]) -> None:
         """Delete rows in one transaction; absent is success. Raises ``IllegalTransition``, also for attached rows."""
-        raise NotImplementedError
+        self._usable()
+        for key in keys:
+            if self._attachments.group("allocation", key):
+                raise IllegalTransition(f"{key}: an allocation cannot be deleted while it has an attachment")
+        self._allocations.delete(self._database, keys)
 
     def attachments(self) -> Sequence[AttachmentRow]:
-        """List all rows."""
-        raise NotImplementedError
+        """List all rows, in the order in which they were attached."""
+        self._usable()
+        return self._attachments.rows()
 
     def attachments_of(self, key: AllocationKey) -> Sequence[AttachmentRow]:
         """List the attachments of an allocation (at most one by rule; more only while one is on its way back)."""
-        raise NotImplementedError
+        self._usable()
+        return self._attachments.group("allocation", key)
 
     def attachments_in(self, sandbox_id: str) -> Sequence[AttachmentRow]:
         """List the attachments of a sandbox, in the order in which they were attached."""
-        raise NotImplementedError
+        self._usable()
+        return self._attachments.group("sandbox", sandbox_id)
 
     def put_attachments(self, rows: Sequence[AttachmentRow]) -> None:
-        """As ``put_allocations``."""
-        raise NotImplementedError
+        """As ``put_allocations``. Raises ``IllegalTransition`` also where the allocation has no row."""
+        self._usable()
+        for row in rows:
+            if self._allocations.get(row.key.allocation) is None:
+                raise IllegalTransition(f"{row.key.allocation}: there is no such allocation to attach")
+        self._attachments.put(self._database, rows)
 
     def delete_attachments(self, keys: Sequence[AttachmentKey]) -> None:
         """As ``delete_allocations``."""
-        raise NotImplementedError
+        self._usable()
+        self._attachments.delete(self._database, keys)
 
     def meta(self, key: str) -> str | None:
         """Read a value of the small table of facts (driver name of the last start, and the like)."""
-        raise NotImplementedError
+        self._usable()
+        return self._meta.get(key)
 
     def set_meta(self, key: str, value: str) -> None:
         """Write one."""
-        raise NotImplementedError
+        self._usable()
+        with self._database.transaction("set_meta"):
+            self._write_meta(key, value)
+        self._meta[key] = value
+
+    def _write_meta(self, key: str, value: str) -> None:
+        self._database.execute(
+            "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value=excluded.value",
+            (key, value),
+        )
+
+    def _usable(self) -> None:
+        if self._closed:
+            raise LedgerFault(f"ledger {self._path} is closed: another agent is active on this node")
+
+
+def _create(path: Path, on_commit: FaultPoint) -> None:
+    """Make an empty ledger beside its place and rename it, so that a file of that name is always a whole ledger."""
+    if files.has_stray_log(path):
+        files.set_aside(path)
+    new = path.with_name(path.name + ".new")
+    files.remove(new)
+    files.make_private(new)
+    database = Database(new, on_commit, durable_log=False)
+    try:
+        schema.create(database, {_REBUILDING: "yes"} if files.was_set_aside(path) else {})
+    finally:
+        database.close()
+    new.rename(path)
+    files.sync_folder(path.parent)
+
+
+def _pods(row: AllocationRow) -> Iterable[str]:
+    return {consumer.uid for consumer in row.reserved_for if consumer.resource == "pods"}
+
+
+def _ordered(rows: Iterable[AllocationRow]) -> Sequence[AllocationRow]:
+    return sorted(rows, key=lambda row: (row.key.claim_uid, row.position, row.key))

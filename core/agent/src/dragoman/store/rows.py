@@ -1,0 +1,110 @@
+"""Statements and codecs of the two tables: what a row is in SQLite, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+import msgspec
+
+from dragoman.model.records import AllocationKey, AllocationRow, AttachmentKey, AttachmentRow
+from dragoman.model.states import AllocationState, AttachmentState
+from dragoman.store import codec
+from dragoman.store.database import Database
+from dragoman.store.errors import LedgerDamaged
+from dragoman.store.schema import ALLOCATION_KEY, ATTACHMENT_KEY
+
+
+class Row(Protocol):
+    """What every row has."""
+
+    @property
+    def key(self) -> Any:
+        """Its primary key."""
+
+    @property
+    def state(self) -> Any:
+        """Its state, a ``StrEnum``."""
+
+
+K = TypeVar("K", bound=Hashable)
+R = TypeVar("R", bound=Row)
+
+_IN_COLUMNS = ("key", "state")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout(Generic[K, R]):
+    """One table of rows. ``decode`` makes a row of key columns, state and document."""
+
+    table: str
+    columns: tuple[str, ...]
+    order: str
+    to_columns: Callable[[K], Sequence[str]]
+    decode: Callable[[Sequence[str], str, bytes], R]
+
+    def read(self, database: Database) -> Iterable[R]:
+        """Read all rows. Raises ``LedgerDamaged`` where one does not decode."""
+        names = ", ".join(self.columns)
+        for *key, state, document in database.query(
+            f"SELECT {names}, state, document FROM {self.table} ORDER BY {self.order}"  # noqa: S608 - constants above
+        ):
+            try:
+                yield self.decode(key, state, document)
+            except (codec.Malformed, msgspec.MsgspecError, ValueError, TypeError) as error:
+                raise LedgerDamaged(f"a row of {self.table} cannot be read ({key}): {error}") from error
+
+    def encoded(self, row: R) -> tuple[Sequence[Any], R]:
+        """Give the columns of a row, and the row as it will be read back."""
+        columns = list(self.to_columns(row.key))
+        document = codec.dump(row, without=_IN_COLUMNS)
+        return [*columns, row.state.value, document], self.decode(columns, row.state.value, document)
+
+    def write(self, database: Database, columns: Sequence[Any]) -> None:
+        """Insert or update by name: columns that a newer minor release added keep their values."""
+        names = [*self.columns, "state", "document"]
+        marks = ", ".join("?" * len(names))
+        database.execute(
+            f"INSERT INTO {self.table} ({', '.join(names)}) VALUES ({marks}) "  # noqa: S608 - constants above
+            f"ON CONFLICT ({', '.join(self.columns)}) DO UPDATE SET state=excluded.state, document=excluded.document",
+            columns,
+        )
+
+    def delete(self, database: Database, key: K) -> None:
+        """Delete one row."""
+        condition = " AND ".join(f"{name}=?" for name in self.columns)
+        database.execute(f"DELETE FROM {self.table} WHERE {condition}", self.to_columns(key))  # noqa: S608 - constants
+
+
+def _allocation_columns(key: AllocationKey) -> Sequence[str]:
+    return [getattr(key, name) for name in ALLOCATION_KEY]
+
+
+def _attachment_columns(key: AttachmentKey) -> Sequence[str]:
+    return [*_allocation_columns(key.allocation), key.sandbox_id]
+
+
+def _allocation_key(columns: Sequence[str]) -> AllocationKey:
+    return msgspec.convert(dict(zip(ALLOCATION_KEY, columns, strict=True)), AllocationKey)
+
+
+def _attachment_key(columns: Sequence[str]) -> AttachmentKey:
+    *allocation, sandbox_id = columns
+    return AttachmentKey(allocation=_allocation_key(allocation), sandbox_id=msgspec.convert(sandbox_id, str))
+
+
+def _allocation_row(columns: Sequence[str], state: str, document: bytes) -> AllocationRow:
+    return codec.load(AllocationRow, document, key=_allocation_key(columns), state=AllocationState(state))
+
+
+def _attachment_row(columns: Sequence[str], state: str, document: bytes) -> AttachmentRow:
+    return codec.load(AttachmentRow, document, key=_attachment_key(columns), state=AttachmentState(state))
+
+
+ALLOCATIONS: Layout[AllocationKey, AllocationRow] = Layout(
+    "allocations", ALLOCATION_KEY, ", ".join(ALLOCATION_KEY), _allocation_columns, _allocation_row
+)
+ATTACHMENTS: Layout[AttachmentKey, AttachmentRow] = Layout(
+    "attachments", ATTACHMENT_KEY, "sequence", _attachment_columns, _attachment_row
+)
