@@ -64,12 +64,14 @@ class Attaching:
             for present in self.parts.ledger.attachments_of(attachment.key.allocation):
                 if present.key == attachment.key:
                     await self._detach(present)
+                    self.parts.ended.notify()
 
     async def detach_all(self, key: AllocationKey) -> None:
         """Detach an allocation wherever it is, after an attach that runs now. Raises as ``detach``."""
         async with self.parts.locks.hold(key):
             for present in self.parts.ledger.attachments_of(key):
                 await self._detach(present)
+                self.parts.ended.notify()
 
     def _prepared(self, key: AllocationKey) -> AllocationRow:
         row = self.parts.ledger.allocation(key)
@@ -145,7 +147,6 @@ class Attaching:
             parts.ledger.put_attachments([replace(attachment, failure=str(error))])
             raise
         parts.ledger.delete_attachments([attachment.key])
-        parts.ended.notify()
 
     async def _bring_back(self, row: AllocationRow, attachment: AttachmentRow) -> None:
         parts = self.parts

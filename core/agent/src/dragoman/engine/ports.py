@@ -67,12 +67,29 @@ class EventSink(Protocol):
 class PodClaim(Protocol):
     """A device of a pod as the kubelet's pod-resources socket shows it."""
 
-    claim_namespace: str
-    claim_name: str
-    driver: str
-    pool: str
-    device: str
-    share_id: str
+    @property
+    def claim_namespace(self) -> str:
+        """Namespace of the claim."""
+
+    @property
+    def claim_name(self) -> str:
+        """Name of the claim."""
+
+    @property
+    def driver(self) -> str:
+        """Driver of the device."""
+
+    @property
+    def pool(self) -> str:
+        """Pool of the device."""
+
+    @property
+    def device(self) -> str:
+        """Name of the device."""
+
+    @property
+    def share_id(self) -> str:
+        """Share, or ""."""
 
 
 class PodResources(Protocol):

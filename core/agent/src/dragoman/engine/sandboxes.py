@@ -147,7 +147,10 @@ class Sandboxes:
             return
         if sandbox.netns_path is None:
             raise DeviceError(f"{sandbox} has no network namespace of its own, so no device can be moved into it")
-        netns = await self._parts.links.netns(sandbox.netns_path)
+        try:
+            netns = await self._parts.links.netns(sandbox.netns_path)
+        except OSError as error:
+            raise DeviceError(f"the network namespace of {sandbox} cannot be opened: {error}") from error
         if rows_left:
             await self._check_names(sandbox, rows_left, netns)
         problems = []

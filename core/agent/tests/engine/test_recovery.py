@@ -1,0 +1,171 @@
+"""A new life of the agent over the disk of the former: what is taken over, what is undone."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dragoman.model.states import AllocationState, AttachmentState
+from dragoman_hookspecs import DeviceError, Recovered, Recovery
+from dragoman_testkit.fakes.node import FakeNode
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> FakeNode:
+    return FakeNode(tmp_path)
+
+
+async def test_a_prepared_claim_is_served_as_if_nothing_had_happened(node: FakeNode) -> None:
+    claim = node.claim("a", "dummy0")
+    first = await node.prepare(claim)
+    node = node.restart()
+    await node.recover()
+    assert await node.prepare(claim) == first
+    await node.sandboxes.run_sandbox(node.sandbox(claim), 1)
+    assert len(node.hooks.attached) == 1
+    assert node.hooks.called("setup_device") == ["dummy0"]
+
+
+async def test_an_attached_device_stays_and_its_guard_is_opened_again(node: FakeNode) -> None:
+    claim = node.claim("a", "dummy0")
+    await node.prepare(claim)
+    sandbox = node.sandbox(claim)
+    await node.sandboxes.run_sandbox(sandbox, 1)
+    assert sandbox.netns_path is not None
+    node.links.namespaces[sandbox.netns_path].append("dummy0")
+    files = await node.cdi.present()
+    for name in files:
+        await node.cdi.remove_file(name)
+    node = node.restart()
+    await node.recover()
+    assert await node.cdi.present() == files
+    assert node.hooks.called("detach_device") == []
+
+
+async def test_a_guard_is_not_opened_for_a_device_that_is_not_in_its_pod(node: FakeNode) -> None:
+    claim = node.claim("a", "dummy0")
+    await node.prepare(claim)
+    await node.sandboxes.run_sandbox(node.sandbox(claim), 1)
+    node = node.restart()  # its interface is not in the namespace any more
+    await node.recover()
+    assert await node.guards() == []
+    assert node.ledger.attachments() == []
+    assert node.hooks.called("detach_device") == ["dummy0"]
+
+
+async def test_an_attachment_whose_namespace_died_is_brought_back(node: FakeNode) -> None:
+    claim = node.claim("a", "dummy0")
+    await node.prepare(claim)
+    sandbox = node.sandbox(claim)
+    await node.sandboxes.run_sandbox(sandbox, 1)
+    assert sandbox.netns_path is not None
+    node.links.remove_namespace(sandbox.netns_path)
+    node = node.restart()
+    await node.recover()
+    assert (await node.guards(), node.ledger.attachments(), node.hooks.attached) == ([], [], {})
+
+
+@pytest.mark.parametrize("state", [AttachmentState.ATTACHING, AttachmentState.DETACHING])
+async def test_a_half_moved_device_is_undone(node: FakeNode, state: AttachmentState) -> None:
+    claim = node.claim("a", "dummy0")
+    await node.prepare(claim)
+    await node.sandboxes.run_sandbox(node.sandbox(claim), 1)
+    (row,) = node.ledger.attachments()
+    if state is AttachmentState.DETACHING:
+        node.ledger.put_attachments([replace(row, state=state)])
+    else:
+        node.ledger.put_attachments([replace(row, state=AttachmentState.DETACHING)])
+        node.ledger.delete_attachments([row.key])
+        node.ledger.put_attachments([replace(row, state=state, attached=None)])
+    node = node.restart()
+    await node.recover()
+    assert (node.ledger.attachments(), node.hooks.attached, await node.guards()) == ([], {}, [])
+
+
+@pytest.mark.parametrize("state", [AllocationState.PREPARING, AllocationState.FREEING])
+async def test_an_unfinished_claim_is_freed(node: FakeNode, state: AllocationState) -> None:
+    claim = node.claim("a", "dummy0")
+    await node.prepare(claim)
+    (row,) = node.ledger.allocations()
+    node.ledger.put_allocations([replace(row, state=AllocationState.FREEING)])
+    if state is AllocationState.PREPARING:
+        node.ledger.delete_allocations([row.key])
+        node.ledger.put_allocations([replace(row, state=state, prepared=None)])
+    node = node.restart()
+    await node.recover()
+    left = await node.left()
+    assert not any(left.values()), left
+
+
+async def test_a_reboot_restores_devices_and_forgets_attachments(node: FakeNode) -> None:
+    claim = node.claim("a", "dummy0")
+    await node.prepare(claim)
+    sandbox = node.sandbox(claim)
+    await node.sandboxes.run_sandbox(sandbox, 1)
+    node.hooks.set_up.clear()
+    node.hooks.attached.clear()
+    assert sandbox.netns_path is not None
+    node.links.remove_namespace(sandbox.netns_path)
+    for name in await node.cdi.present():
+        await node.cdi.remove_file(name)
+    node = node.restart(boot="b2")
+    await node.recover()
+    assert node.hooks.set_up == {("dummy", "dummy0", "")}
+    assert node.ledger.attachments() == []
+    assert node.hooks.called("detach_device") == []  # the links are fresh, nothing is to be brought back
+    assert len(await node.cdi.present()) == 1
+    await node.sandboxes.run_sandbox(node.sandbox(claim, number=2), 1)
+    assert len(await node.guards()) == 1
+
+
+async def test_a_lost_device_is_kept_and_said(node: FakeNode) -> None:
+    claim = node.claim("a", "dummy0")
+    await node.prepare(claim)
+    lost = [Recovered(outcome=Recovery.LOST, message="the card was pulled")]
+    node.hooks.fakes["dummy"].answers["recover_devices"] = lambda _: lost
+    node = node.restart()
+    await node.recover()
+    (row,) = node.ledger.allocations()
+    assert row.failure == "the card was pulled"
+    assert await node.unprepare(claim) == ""
+
+
+async def test_a_manager_that_cannot_recover_keeps_its_claims_and_the_others_go_on(node: FakeNode) -> None:
+    claim = node.claim("a", "dummy0")
+    await node.prepare(claim)
+    node.hooks.fail("recover_devices", DeviceError("not now"))
+    node = node.restart()
+    await node.recover()
+    assert len(node.ledger.allocations()) == 1
+
+
+async def test_managers_are_asked_once_even_without_records(node: FakeNode) -> None:
+    await node.recover()
+    assert [call.hook for call in node.hooks.calls].count("recover_devices") == 1
+
+
+async def test_files_that_no_row_names_are_removed(node: FakeNode) -> None:
+    claim = node.claim("a", "dummy0")
+    await node.prepare(claim)
+    (row,) = node.ledger.allocations()
+    stale = node.cdi.file_names(row.key)
+    node.ledger.put_allocations([replace(row, state=AllocationState.FREEING)])
+    node.ledger.delete_allocations([row.key])
+    node = node.restart()
+    await node.recover()
+    assert not stale & set(await node.cdi.present())
+
+
+async def test_rows_of_a_plugin_that_is_gone_stay_and_their_links_come_back(node: FakeNode) -> None:
+    claim = node.claim("a", "dummy0")
+    await node.prepare(claim)
+    sandbox = node.sandbox(claim)
+    await node.sandboxes.run_sandbox(sandbox, 1)
+    assert sandbox.netns_path is not None
+    node.links.remove_namespace(sandbox.netns_path)
+    fake = node.hooks.fakes.pop("dummy")
+    node = node.restart()
+    await node.recover()
+    assert node.links.restored == [{"name": "dummy0", "identity": "tag:dummy0"}]
+    assert len(node.ledger.allocations()) == 1
+    node.hooks.fakes["dummy"] = fake
