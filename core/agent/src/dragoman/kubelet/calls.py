@@ -1,0 +1,51 @@
+"""Calls of the kubelet that run to their end, whatever becomes of the RPC that brought them."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from loguru import logger
+
+from dragoman.kubelet.ports import Clock
+
+Answer = TypeVar("Answer")
+
+
+class Calls:
+    """Runs calls, each with a request id in the log context.
+
+    The kubelet gives up after 45 s and sends the same call again much later. Work that is cut off half way would
+    only have to be undone, so it goes on, and the repetition finds it done.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._numbers = itertools.count(1)
+        self._running: set[asyncio.Task[object]] = set()
+
+    async def run(self, what: str, work: Callable[[], Awaitable[Answer]]) -> Answer:
+        """Run the work in a task of its own and wait for it."""
+        task = asyncio.create_task(self._traced(what, f"{what}-{next(self._numbers)}", work))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return await asyncio.shield(task)
+
+    async def drain(self, seconds: float) -> int:
+        """Wait for the running calls, at most so long; give the number of those that still run."""
+        running = tuple(self._running)
+        if not running:
+            return 0
+        _, pending = await asyncio.wait(running, timeout=seconds)
+        return len(pending)
+
+    async def _traced(self, what: str, request_id: str, work: Callable[[], Awaitable[Answer]]) -> Answer:
+        with logger.contextualize(request_id=request_id):
+            begin = self._clock.monotonic()
+            logger.info("{what} begins", what=what)
+            try:
+                return await work()
+            finally:
+                logger.info("{what} ends after {seconds:.3f} s", what=what, seconds=self._clock.monotonic() - begin)
