@@ -138,7 +138,7 @@ def test_a_list_counts_by_its_length_and_what_still_fits_stays() -> None:
 
 def test_the_partition_type_attribute_is_kept_before_others() -> None:
     device = with_attributes(**{f"a{number:02}": 1 for number in range(31)}, kind="half")
-    assert "kind" in kept(device, partition_type="kind").attributes
+    assert "kind" in kept(device, first=("kind",)).attributes
 
 
 def test_shareable_devices_need_kubernetes_1_34() -> None:

@@ -36,12 +36,12 @@ def fit_device(
     driver: str,
     server: Server,
     sets: Mapping[str, CounterSet],
-    partition_type: str | None = None,
+    first: Collection[str] = (),
     taint: Taint | None = None,
 ) -> Fitted:
     """Make a device acceptable, its attributes being complete; ``sets`` are those its manager may consume from.
 
-    ``partition_type`` names the attribute that is kept before others; ``taint`` is that of its health.
+    ``first`` names attributes that are kept before others; ``taint`` is that of its health.
     """
     warnings: list[SliceWarning] = []
 
@@ -49,7 +49,7 @@ def fit_device(
         warnings.append(SliceWarning(device=device.name, what=what, why=why))
 
     try:
-        fitted = _fit(device, driver, server, {*CORE_ATTRIBUTES, partition_type or "pool"}, warn)
+        fitted = _fit(device, driver, server, {*CORE_ATTRIBUTES, *first}, warn)
         _check_counters(device.counters, sets)
         fitted = replace(fitted, taints=_fit_taints(device.taints, taint, warn))
     except Unfit as error:
