@@ -21,25 +21,22 @@ _DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 class Database:
     """One connection. As with ``sqlite3``, all calls come from the thread that made it.
 
-    ``durable_log`` False keeps the rollback journal, for a file that is still to be renamed.
+    Nothing of the file is read before ``prepare``.
     """
 
-    def __init__(self, path: Path, on_commit: FaultPoint, *, durable_log: bool = True) -> None:
+    def __init__(self, path: Path, on_commit: FaultPoint) -> None:
         self._path = path
         self._on_commit = on_commit
         with self._translated():
             self._connection = sqlite3.connect(path, isolation_level=None)
-            try:
-                self._configure(durable_log=durable_log)
-            except BaseException:
-                self._connection.close()
-                raise
 
-    def _configure(self, *, durable_log: bool) -> None:
-        self._connection.execute(f"PRAGMA journal_mode={'WAL' if durable_log else 'DELETE'}")
-        # NORMAL may lose the last commits of a WAL with the power; a side effect would then have no row.
-        self._connection.execute("PRAGMA synchronous=FULL")
-        self._connection.execute("PRAGMA foreign_keys=ON")
+    def prepare(self, journal: str = "WAL") -> None:
+        """Make commits durable. Raises ``LedgerDamaged`` or ``LedgerFault``."""
+        with self._translated():
+            self._connection.execute(f"PRAGMA journal_mode={journal}")
+            # NORMAL may lose the last commits of a WAL with the power; a side effect would then have no row.
+            self._connection.execute("PRAGMA synchronous=FULL")
+            self._connection.execute("PRAGMA foreign_keys=ON")
 
     def close(self) -> None:
         """Close the connection, which also folds the log into the main file; closing again does nothing."""

@@ -21,9 +21,10 @@ def make_folder(folder: Path) -> None:
 def make_private(path: Path) -> None:
     """Make an empty file with mode 0600, or give that mode to the one that is there.
 
-    SQLite gives its companions the mode of the main file.
+    SQLite gives its companions the mode of the main file. A file that is there is not opened: to close it again would
+    drop the locks that SQLite may have on it in this process.
     """
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    path.touch(mode=0o600)
     path.chmod(0o600)
 
 

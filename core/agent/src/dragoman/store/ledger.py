@@ -57,8 +57,7 @@ class Ledger:
             try:
                 return cls(path, boot_id, on_commit)
             except LedgerDamaged as damage:
-                aside = files.set_aside(path)
-                logger.error("{}; it was set aside as {} and an empty ledger takes its place", damage, aside.name)
+                logger.error("{}; it was set aside and an empty ledger takes its place", damage)
             _create(path, on_commit)
             return cls(path, boot_id, on_commit)
         except OSError as error:
@@ -87,12 +86,16 @@ class Ledger:
         self._database = Database(path, on_commit)
         try:
             self._load(boot_id)
-        except BaseException:
-            with suppress(LedgerDamaged, LedgerFault):
+        except BaseException as error:
+            if isinstance(error, LedgerDamaged):
+                # Before SQLite closes: it would fold the log into the broken file and remove it.
+                files.set_aside(path)
+            with suppress(LedgerFault):
                 self._database.close()
             raise
 
     def _load(self, boot_id: str) -> None:
+        self._database.prepare()
         version = schema.upgrade(self._database, self._path)
         schema.verify(self._database, self._path)
         try:
@@ -231,8 +234,10 @@ def _create(path: Path, on_commit: FaultPoint) -> None:
     new = path.with_name(path.name + ".new")
     files.remove(new)
     files.make_private(new)
-    database = Database(new, on_commit, durable_log=False)
+    database = Database(new, on_commit)
     try:
+        # A log would not be renamed together with its file.
+        database.prepare(journal="DELETE")
         schema.create(database, {_REBUILDING: "yes"} if files.was_set_aside(path) else {})
     finally:
         database.close()
