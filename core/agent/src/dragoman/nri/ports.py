@@ -1,4 +1,4 @@
-"""What the NRI edge asks of the engine."""
+"""What the NRI edge asks of the engine, and of time."""
 
 from __future__ import annotations
 
@@ -6,6 +6,19 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from dragoman.model.sandboxes import Container, Sandbox
+
+
+class Clock(Protocol):
+    """Time. Tests give a virtual one."""
+
+    def now(self) -> float:
+        """Give seconds since the epoch."""
+
+    def monotonic(self) -> float:
+        """Give seconds of a clock that never goes back."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
 
 
 class SandboxService(Protocol):
