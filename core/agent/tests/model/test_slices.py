@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -86,7 +88,7 @@ def test_each_device_is_in_a_slice_of_its_own_partition_type(devices: list[Place
 @settings(derandomize=True, max_examples=60, deadline=None)
 @given(PLACED, SETS, st.randoms(use_true_random=False))
 def test_the_slices_do_not_depend_on_the_order_of_what_is_given(
-    devices: list[Placed], sets: list[CounterSet], random: object
+    devices: list[Placed], sets: list[CounterSet], random: Random
 ) -> None:
     mixed, mixed_sets = list(devices), list(sets)
     random.shuffle(mixed)

@@ -5,7 +5,8 @@ from typing import Any
 
 from dragoman.model.limits import Server
 from dragoman.model.pools import PoolConfig, PoolFilter
-from dragoman.model.publication import Known, Publication, Publishing, Stock, publication
+from dragoman.model.publication import Publication, Publishing, publication
+from dragoman.model.stock import Stock, Stocked
 from dragoman_hookspecs import CounterConsumption, CounterSet, Device, Taint
 
 RULES = Publishing(node="node-a", driver="net.example.org")
@@ -17,7 +18,7 @@ def device(name: str = "dummy0", **fields: Any) -> Device:
 
 
 def known(*devices: Device, manager: str = "dummy") -> Stock:
-    return Stock(devices=tuple(Known(device=item, manager=manager) for item in devices))
+    return Stock(devices=tuple(Stocked(device=item, manager=manager) for item in devices))
 
 
 def published(result: Publication) -> dict[str, Device]:
@@ -78,8 +79,8 @@ def test_a_device_of_two_pools_is_published_in_the_first_with_a_warning() -> Non
 def test_a_withheld_device_is_named_with_its_reason_beside_the_one_that_took_its_name() -> None:
     stock = Stock(
         devices=(
-            Known(device=device(), manager="dummy"),
-            Known(device=device(), manager="macvlan", withheld="the name is taken by dummy"),
+            Stocked(device=device(), manager="dummy"),
+            Stocked(device=device(), manager="macvlan", withheld="the name is taken by dummy"),
         )
     )
     result = publication(RULES, stock)
@@ -119,7 +120,7 @@ def test_shareable_devices_are_left_out_below_kubernetes_1_34_and_the_others_are
 def partitioned(attribute: str, **fields: Any) -> Stock:
     counters = (CounterConsumption(counter_set="lanes", counters={"free": "1"}),)
     return Stock(
-        devices=(Known(device=device(counters=counters, **fields), manager="dummy"),),
+        devices=(Stocked(device=device(counters=counters, **fields), manager="dummy"),),
         counter_sets={"dummy": (CounterSet(name="lanes", counters={"free": "4"}),)},
         partition_types={"dummy": attribute},
     )
@@ -148,8 +149,8 @@ def test_a_manager_cannot_consume_from_the_counter_set_of_another() -> None:
     sets = (CounterSet(name="lanes", counters={"free": "4"}),)
     stock = Stock(
         devices=(
-            Known(device=device("a", counters=counters), manager="a"),
-            Known(device=device("b", counters=counters), manager="b"),
+            Stocked(device=device("a", counters=counters), manager="a"),
+            Stocked(device=device("b", counters=counters), manager="b"),
         ),
         counter_sets={"b": sets, "a": sets},
     )

@@ -10,28 +10,8 @@ from dragoman.model.limits import Server, SliceWarning, is_qualified_name
 from dragoman.model.pools import PoolConfig, assign
 from dragoman.model.slice_attributes import with_core_attributes
 from dragoman.model.slices import Placed, PoolSpec, split
+from dragoman.model.stock import Stock, Stocked
 from dragoman_hookspecs import CounterSet, Device, Taint
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """A device that this node has. ``withheld`` says why it must not be published whatever the pools say."""
-
-    device: Device
-    manager: str
-    withheld: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stock:
-    """Everything that this node has. Only devices that are withheld may share a name with another one.
-
-    ``counter_sets`` and ``partition_types`` (names of attributes) are by manager type.
-    """
-
-    devices: tuple[Known, ...] = ()
-    counter_sets: Mapping[str, Sequence[CounterSet]] = field(default_factory=dict)
-    partition_types: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +52,7 @@ def publication(
 ) -> Publication:
     """Decide for every device. ``pinned`` are the pools of allocated devices, ``taints`` those of health, by name."""
     build = _Build(rules, stock, pinned or {}, taints or {})
-    decisions = [build.decide(known) for known in sorted(stock.devices, key=lambda known: known.device.name)]
+    decisions = [build.decide(item) for item in stock.devices]
     placed = [build.place(decision) for decision in decisions if not decision.refusal]
     sets = [item for of_manager in build.sets.values() for item in of_manager.values()]
     return Publication(
@@ -99,20 +79,20 @@ class _Build:
             if (name := self._partition_type(manager, given))
         }
 
-    def decide(self, known: Known) -> Decision:
-        device, rules = known.device, self._rules
-        if known.withheld:
-            return self._refuse(known, known.withheld)
-        assignment = assign(device, known.manager, rules.pools, self._pinned.get(device.name, frozenset()))
+    def decide(self, item: Stocked) -> Decision:
+        device, rules = item.device, self._rules
+        if item.withheld:
+            return self._refuse(item, item.withheld)
+        assignment = assign(device, item.manager, rules.pools, self._pinned.get(device.name, frozenset()))
         if assignment.ambiguity:
             self._warn(device.name, "pool", f"{assignment.ambiguity}; {assignment.pool or 'none'} is used")
         if assignment.refusal:
             # That no pool wants a device is an answer, not a fault.
             conflict = bool(self._pinned.get(device.name))
-            return self._refuse(known, assignment.refusal, tell=conflict)
+            return self._refuse(item, assignment.refusal, tell=conflict)
         attributes = with_core_attributes(
             device.attributes,
-            manager=known.manager,
+            manager=item.manager,
             pool=assignment.pool,
             driver=rules.driver,
             warn=lambda what, why: self._warn(device.name, what, why),
@@ -121,13 +101,13 @@ class _Build:
             replace(device, attributes=attributes),
             driver=rules.driver,
             server=rules.server,
-            sets=self.sets.get(known.manager, {}),
-            first=self._spellings(known.manager),
+            sets=self.sets.get(item.manager, {}),
+            first=self._spellings(item.manager),
             taint=self._taints.get(device.name),
         )
         self.warnings += fitted.warnings
         return Decision(
-            device=fitted.device or device, manager=known.manager, pool=assignment.pool, refusal=fitted.refusal
+            device=fitted.device or device, manager=item.manager, pool=assignment.pool, refusal=fitted.refusal
         )
 
     def place(self, decision: Decision) -> Placed:
@@ -168,10 +148,10 @@ class _Build:
         domain, _, bare = name.rpartition("/")
         return (name, bare) if domain == self._rules.driver else (name,)
 
-    def _refuse(self, known: Known, why: str, *, tell: bool = True) -> Decision:
+    def _refuse(self, item: Stocked, why: str, *, tell: bool = True) -> Decision:
         if tell:
-            self._warn(known.device.name, f"not published ({known.manager})", why)
-        return Decision(device=known.device, manager=known.manager, refusal=why)
+            self._warn(item.device.name, f"not published ({item.manager})", why)
+        return Decision(device=item.device, manager=item.manager, refusal=why)
 
     def _warn(self, device: str, what: str, why: str) -> None:
         self.warnings.append(SliceWarning(device=device, what=what, why=why))
