@@ -43,6 +43,7 @@ class PodNetwork:
         self._address = address
         self._lock = threading.Lock()
         self._over = False
+        self._linked = False
 
     @property
     def exists(self) -> bool:
@@ -79,14 +80,17 @@ class PodNetwork:
         with Rtnetlink() as pod:
             pod.set_up("lo")
             pod.add_veth("eth0", self._host_link, host)
+            self._linked = True
             pod.set_up("eth0")
             pod.add_address(socket.if_nametoindex("eth0"), self._address)
 
     def _remove(self) -> None:
         with self._lock:
             self._over = True
-            with contextlib.suppress(OSError), Rtnetlink() as host:
-                host.delete(self._host_link)
+            if self._linked:
+                self._linked = False
+                with contextlib.suppress(OSError), Rtnetlink() as host:
+                    host.delete(self._host_link)
             # Detached at once even where somebody still looks at it; EINVAL where it was never mounted.
             _libc.umount2(bytes(self.path), _MNT_DETACH)
             self.path.unlink(missing_ok=True)
