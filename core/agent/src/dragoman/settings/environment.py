@@ -8,8 +8,9 @@ it is not, a value is JSON if it can be read as such and text otherwise, and a n
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from dragoman import schema
@@ -33,8 +34,8 @@ Sections = Mapping[str, Mapping[str, Schema]]
 class Environment:
     """Reads the variables, each as a layer of its own; ``below`` is what the layers under it say."""
 
-    def __init__(self, sections: Sections, below: JsonObject) -> None:
-        self._sections = sections
+    def __init__(self, sections: Callable[[], Sections], below: JsonObject) -> None:
+        self._sections = functools.cache(sections)
         self._below = below
         self.layers: list[Layer] = []
         self.faults: list[LayeredFault] = []
@@ -70,7 +71,7 @@ class Environment:
         return path, schema.cast(Settings, path, text)
 
     def _section(self, root: str, words: Sequence[str], text: str) -> tuple[Path, Any]:
-        schemas = self._sections.get(root, {})
+        schemas = self._sections().get(root, {})
         below = self._below.get(root)
         key = _match(words[0], [*schemas, *(below if isinstance(below, Mapping) else ())], camel=True)
         if key not in schemas:

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from dragoman import schema
-from dragoman.schema_types import at
+from dragoman.schema_types import at, dotted
 from dragoman.settings import files
 from dragoman.settings.environment import Environment, Sections
 from dragoman.settings.errors import LayeredFault, SettingsError
-from dragoman.settings.layers import Layer, merge, origin, origins, without_nulls
+from dragoman.settings.layers import Layer, merge, origin, origins, walk, without_nulls
 from dragoman.settings.model import Settings
 from dragoman_hookspecs import InvalidConfig, JsonObject, json_key
 
@@ -26,8 +26,8 @@ DEFAULTS = "defaults"
 class Loaded:
     """Checked settings and where they came from.
 
-    ``origins``: the layer of each path that a layer mentions, such as ``nri.index``. ``raw``: the merged layers without
-    the defaults, in the form of a NodeConfig's ``spec``. ``warnings``: sentences for a person.
+    ``origins``: the layer of each path that was set, such as ``nri.index``; what is not in it has its default.
+    ``raw``: what was set, in the form of a NodeConfig's ``spec``. ``warnings``: sentences for a person.
     """
 
     settings: Settings
@@ -36,7 +36,7 @@ class Loaded:
     warnings: tuple[str, ...] = ()
 
     def origin(self, path: str) -> str:
-        """Name the layer that a path came from."""
+        """Name the layer to blame for a fault at a path: that of the path, or of the nearest object around it."""
         return origin(self.origins, path, DEFAULTS)
 
     def effective(self) -> JsonObject:
@@ -50,12 +50,13 @@ def load(
     environ: Mapping[str, str],
     required: bool = False,
     node_config: Mapping[str, Any] | None = None,
-    sections: Sections | None = None,
+    sections: Callable[[], Sections] = dict,
 ) -> Loaded:
     """Load, merge and check all layers; later ones win key by key.
 
-    ``main``: the main file, with ``conf.d/*.yaml`` beside it; it may be absent unless ``required``. ``node_config``:
-    the node's NodeConfig object, or its spec. ``sections``: schemas of the plugins' sections, for the environment.
+    ``main``: the main file, with ``conf.d/*.yaml`` beside it; it may be absent unless ``required``.
+    ``node_config``: the node's NodeConfig object, or its spec.
+    ``sections``: gives the schemas of the plugins' sections; called where the environment sets one.
     To reload, call it again: what it gave before is not touched. Raises ``SettingsError`` with every fault.
     """
     drop_ins, warnings = files.drop_ins(main)
@@ -67,7 +68,7 @@ def load(
         name = _name(node_config)
         sources.append((name, partial(files.spec, node_config, name)))
     layers, faults = _read(sources)
-    environment = Environment(sections or {}, merge(layers))
+    environment = Environment(sections, merge(layers))
     environment.read(environ)
     if faults := [*faults, *environment.faults]:
         raise SettingsError(faults)
@@ -84,7 +85,8 @@ def check(layers: list[Layer], warnings: tuple[str, ...] = ()) -> Loaded:
         raise SettingsError(
             LayeredFault(fault.path, fault.message, origin(known, fault.path, DEFAULTS)) for fault in error.faults
         ) from None
-    return Loaded(settings=settings, origins=known, raw=raw, warnings=warnings)
+    origins_of_set = {dotted(path): known[dotted(path)] for path, _ in walk(raw)}
+    return Loaded(settings=settings, origins=origins_of_set, raw=raw, warnings=warnings)
 
 
 def check_file(path: Path) -> Loaded:

@@ -1,0 +1,148 @@
+"""``dragoman config``: what is set and where it comes from, and checks of files without a node or a cluster."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dragoman.cli import descriptors, manifests
+from dragoman.cli.main import Options
+from dragoman.cli.output import output_option, printable, show
+from dragoman.schema_types import dotted
+from dragoman.sections import Sections
+from dragoman.settings import LayeredFault, Loaded, Settings, SettingsError
+from dragoman.settings.files import KIND, documents, spec
+from dragoman.settings.layers import Layer, walk
+from dragoman.settings.loading import DEFAULTS, check
+from dragoman_hookspecs import Descriptor, Fault, InvalidConfig
+
+
+@click.group()
+def config() -> None:
+    """Show and check settings and parameters."""
+
+
+@config.command("show")
+@output_option("yaml")
+@click.pass_obj
+def show_config(options: Options, output: str) -> None:
+    """Show every setting and the layer that it comes from.
+
+    As YAML, the output is a settings file with the layers as comments.
+    """
+    loaded = options.load()
+    for warning in loaded.warnings:
+        click.echo(f"Warning: {printable(warning)}", err=True)
+    if output == "yaml":
+        click.echo("\n".join(_yaml(loaded, loaded.effective())))
+        return
+    leaves = [(dotted(path), value) for path, value in walk(loaded.effective()) if not value or not _is_object(value)]
+    rows = [(path, loaded.origins.get(path, DEFAULTS), value) for path, value in leaves]
+    show(("path", "origin", "value"), rows, output)
+
+
+@config.command("check")
+@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--driver", metavar="NAME", help="Driver whose parameters are checked. [default: of the settings files]")
+@click.pass_context
+def check_config(ctx: click.Context, files: Sequence[Path], driver: str | None) -> None:
+    """Check settings files, and the parameters in manifests of claims, claim templates and device classes.
+
+    Each file is checked on its own, without a cluster; exit code 1 if there is any fault. Sections and parameters of
+    plugins are checked as far as the plugins are installed here.
+    """
+    checker = _Checker(descriptors.installed())
+    for path in files:
+        checker.read(path)
+    checker.check_manifests(driver)
+    for line in checker.notes:
+        click.echo(f"Note: {printable(line)}", err=True)
+    for fault in checker.faults:
+        click.echo(printable(str(fault)))
+    click.echo(f"{checker.checked} checked, {len(checker.faults)} faults", err=True)
+    ctx.exit(1 if checker.faults else 0)
+
+
+class _Checker:
+    """Collects faults; manifests wait until all settings files are read, which may name the driver."""
+
+    def __init__(self, installed: Sequence[Descriptor]) -> None:
+        self.checked = 0
+        self.faults: list[LayeredFault] = []
+        self.notes: list[str] = []
+        self._installed = installed
+        self._drivers: set[str] = set()
+        self._manifests: list[tuple[str, Mapping[str, Any]]] = []
+
+    def read(self, path: Path) -> None:
+        """Check a file's settings and note its manifests."""
+        try:
+            found = documents(path)
+        except SettingsError as error:
+            self.faults += error.faults
+            return
+        for document in found or [{}]:
+            if not isinstance(document, Mapping) or document.get("kind") in {None, KIND}:
+                self._settings(str(path), document)
+                continue
+            for each in manifests.objects(document):
+                self._sort(str(path), each)
+
+    def check_manifests(self, driver: str | None) -> None:
+        """Check the parameters for the driver given, or for those that the settings files name."""
+        kinds = descriptors.kinds(self._installed)
+        for path, manifest in self._manifests:
+            layer = f"{path}: {manifests.title(manifest)}"
+            for name in sorted({driver} if driver else self._drivers or {Settings().driver_name}):
+                faults = manifests.check(manifest, name, kinds)
+                self.faults += [LayeredFault(fault.path, fault.message, layer) for fault in faults]
+
+    def _sort(self, path: str, manifest: Mapping[str, Any]) -> None:
+        if manifest.get("kind") in manifests.KINDS:
+            self.checked += 1
+            self._manifests.append((path, manifest))
+        else:
+            self.notes.append(f"{path}: {manifests.title(manifest)} is not checked: it holds no parameters")
+
+    def _settings(self, path: str, document: Any) -> None:
+        self.checked += 1
+        try:
+            loaded = check([Layer(path, spec({} if document is None else document, path))])
+        except SettingsError as error:
+            self.faults += error.faults
+            return
+        self._drivers.add(loaded.settings.driver_name)
+        self.faults += [LayeredFault(fault.path, fault.message, path) for fault in self._section_faults(loaded)]
+
+    def _section_faults(self, loaded: Loaded) -> Iterator[Fault]:
+        settings = loaded.settings
+        sections = Sections(managers=settings.device_manager_configs, others=settings.plugin_configs)
+        for descriptor in self._installed:
+            try:
+                sections.open(descriptor)
+            except InvalidConfig as error:
+                yield from error.faults
+        known = descriptors.sections(self._installed)
+        for path, key in sections.paths():
+            if key not in known[path.partition(".")[0]]:
+                self.notes.append(f"{path} is not checked: no plugin with this settings key is installed here")
+
+
+def _yaml(loaded: Loaded, data: Mapping[str, Any], base: tuple[str, ...] = ()) -> Iterator[str]:
+    for key, value in data.items():
+        path = (*base, key)
+        lead = "  " * len(base) + (key if key.isidentifier() else json.dumps(key))
+        if value and _is_object(value):
+            yield f"{lead}:"
+            yield from _yaml(loaded, value, path)
+        else:
+            origin = printable(loaded.origins.get(dotted(path), DEFAULTS))
+            yield f"{lead}: {json.dumps(value, ensure_ascii=False)}  # {origin}"
+
+
+def _is_object(value: object) -> bool:
+    return isinstance(value, Mapping)

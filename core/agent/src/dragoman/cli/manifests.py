@@ -1,0 +1,115 @@
+"""Checks opaque parameters in manifests: ResourceClaim, ResourceClaimTemplate and DeviceClass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dragoman.model.claims import OpaqueConfig
+from dragoman.model.parameters import COMMON_KEYS, Kind, effective
+from dragoman.schema_types import below
+from dragoman_hookspecs import Fault, InvalidConfig
+
+_CONFIG = {
+    "ResourceClaim": ("spec", "devices", "config"),
+    "ResourceClaimTemplate": ("spec", "spec", "devices", "config"),
+    "DeviceClass": ("spec", "config"),
+}
+KINDS = frozenset(_CONFIG)
+"""Kinds of objects that carry opaque parameters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """Opaque parameters of one driver and the path at which they stand in their object."""
+
+    path: str
+    source: str
+    driver: str
+    parameters: Any
+
+
+def objects(document: Any) -> Iterator[Mapping[str, Any]]:
+    """Give the objects of a document: itself, or the items of a List."""
+    if not isinstance(document, Mapping):
+        return
+    items = document.get("items")
+    if str(document.get("kind", "")).endswith("List") and isinstance(items, list):
+        for item in items:
+            yield from objects(item)
+    else:
+        yield document
+
+
+def title(manifest: Mapping[str, Any]) -> str:
+    """Name an object for a person: ``ResourceClaim net/a``."""
+    metadata = manifest.get("metadata")
+    metadata = metadata if isinstance(metadata, Mapping) else {}
+    parts = [metadata.get("namespace"), metadata.get("name") or metadata.get("generateName")]
+    return f"{manifest.get('kind')} {'/'.join(str(part) for part in parts if part)}".rstrip()
+
+
+def check(manifest: Mapping[str, Any], driver: str, kinds: Sequence[Kind]) -> list[Fault]:
+    """Check all parameters of this driver in an object of one of ``KINDS``. Gives the faults with their paths."""
+    try:
+        own = [entry for entry in entries(manifest) if entry.driver == driver]
+    except InvalidConfig as error:
+        return list(error.faults)
+    return [
+        Fault(below(entry.path, fault.path), fault.message) for entry in own for fault in parameter_faults(entry, kinds)
+    ]
+
+
+def entries(manifest: Mapping[str, Any]) -> Iterator[Entry]:
+    """Give the opaque entries of all drivers. Raises ``InvalidConfig`` where the object is not one of the API."""
+    kind = manifest["kind"]
+    here: Any = manifest
+    for depth, key in enumerate(_CONFIG[kind]):
+        if not isinstance(here, Mapping):
+            raise InvalidConfig.at(".".join(_CONFIG[kind][:depth]), "must be an object")
+        here = here.get(key)
+        if here is None:
+            return
+    base = ".".join(_CONFIG[kind])
+    if not isinstance(here, list):
+        raise InvalidConfig.at(base, "must be a list")
+    for index, item in enumerate(here):
+        opaque = item.get("opaque") if isinstance(item, Mapping) else None
+        if isinstance(opaque, Mapping):
+            yield Entry(
+                path=f"{base}[{index}].opaque.parameters",
+                source="FromClass" if kind == "DeviceClass" else "FromClaim",
+                driver=str(opaque.get("driver", "")),
+                parameters=opaque.get("parameters"),
+            )
+
+
+def parameter_faults(entry: Entry, kinds: Sequence[Kind]) -> list[Fault]:
+    """Check one entry without a device: a key is at fault if no kind of device that takes it accepts its value."""
+    if not isinstance(entry.parameters, Mapping):
+        return [Fault("", "must be an object")]
+    config = OpaqueConfig(source=entry.source, driver=entry.driver, parameters=entry.parameters)
+    kinds = kinds or [Kind(type="network", applies=COMMON_KEYS)]
+    found = [_faults(config, kind, kinds) for kind in kinds]
+    return [
+        fault
+        for fault in dict.fromkeys(fault for faults in found for fault in faults)
+        if all(
+            _key(fault) in map(_key, faults)
+            for kind, faults in zip(kinds, found, strict=True)
+            if _key(fault) in kind.keys
+        )
+    ]
+
+
+def _faults(config: OpaqueConfig, kind: Kind, kinds: Sequence[Kind]) -> list[Fault]:
+    try:
+        effective([config], config.driver, "", kind, kinds)
+    except InvalidConfig as error:
+        return list(error.faults)
+    return []
+
+
+def _key(fault: Fault) -> str:
+    return fault.path.replace("[", ".").partition(".")[0]

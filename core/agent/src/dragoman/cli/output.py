@@ -1,0 +1,52 @@
+"""Tables for people, JSON for programs. Own code: it is short, and a library would cost more time than the command."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import click
+
+
+def output_option(*more: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give the option ``-o``: ``table`` or ``json``, and what a command offers beside them."""
+    formats = click.Choice(["table", "json", *more])
+    return click.option("-o", "--output", type=formats, default="table", show_default=True, help="Form of the output.")
+
+
+def show(columns: Sequence[str], rows: Iterable[Sequence[Any]], output: str = "table") -> None:
+    """Print rows of JSON values. ``columns`` are the keys in JSON; ``failedFrees`` heads a table as FAILED FREES."""
+    if output == "json":
+        records = [dict(zip(columns, row, strict=True)) for row in rows]
+        click.echo(json.dumps(records, indent=2, ensure_ascii=False))
+    else:
+        for line in table(columns, rows):
+            click.echo(line)
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
+    """Lay out rows in aligned columns under a head line."""
+    head = [re.sub(r"(?<=[a-z])(?=[A-Z])", " ", column).upper() for column in columns]
+    lines = [head, *([_cell(value) for value in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
+
+
+def printable(text: str) -> str:
+    """Write control characters as escapes: what a user or a device named must not drive the terminal."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def _cell(value: Any) -> str:
+    match value:
+        case None | "":
+            return "-"
+        case bool():
+            return "yes" if value else "no"
+        case str():
+            return printable(value)
+        case list() | tuple() if all(isinstance(item, str) for item in value):
+            return printable(", ".join(value)) or "-"
+    return printable(json.dumps(value, ensure_ascii=False))
