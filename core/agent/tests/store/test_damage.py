@@ -163,7 +163,7 @@ def test_torn_bytes_after_the_last_commit_do_not_cost_a_row(tmp_path: Path, new_
 
 def test_what_is_no_damage_is_not_set_aside(tmp_path: Path) -> None:
     (tmp_path / "ledger.db").mkdir()
-    with pytest.raises(LedgerFault, match="cannot be opened"):
+    with pytest.raises(LedgerFault, match="cannot be used"):
         Ledger.open(tmp_path, "boot-1")
     assert (tmp_path / "ledger.db").is_dir()
 
