@@ -192,6 +192,22 @@ async def test_a_restarted_runtime_gets_the_plugin_back_and_tells_its_pods(node:
         assert node.service.seen == ["sync ", "sync s1"]
 
 
+async def test_a_pod_that_started_while_no_plugin_was_registered_is_told_on_registration(node: Node) -> None:
+    async with serving(node.runtime()) as runtime:
+        await runtime.happen(pb.RUN_POD_SANDBOX, POD)
+        node.pods = [POD]
+        async with node.running():
+            await node.reach(synchronized)
+            assert node.service.seen == ["sync s1"]
+
+
+async def test_a_fresh_pod_that_the_list_of_synchronize_does_not_name_is_told_afterwards(node: Node) -> None:
+    async with serving(node.runtime()) as runtime, node.running():
+        await node.reach(connected)
+        await node.finish(runtime.happen(pb.RUN_POD_SANDBOX, POD))
+        assert node.service.seen == ["sync ", "run s1"]
+
+
 async def test_an_attach_in_progress_survives_the_loss_of_the_connection(node: Node) -> None:
     node.service.gate = asyncio.Event()
     async with serving(node.runtime()) as runtime, node.running():

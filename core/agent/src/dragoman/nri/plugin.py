@@ -68,7 +68,7 @@ class NriPlugin:
                 await self._clock.sleep(delay)
                 delay = min(delay * 2, LAST_DELAY)
         finally:
-            self._leave("stopped")
+            self._board.update(connected=False, synchronized=False, reason="stopped")
             await self._queues.close(self._clock, DEFAULT_BUDGET)
 
     def _leave(self, reason: str) -> None:
