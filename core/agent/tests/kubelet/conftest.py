@@ -18,6 +18,7 @@ from dragoman.kubelet.registration import Retry
 from dragoman.kubelet.rpc import call
 from dragoman.model.claims import ClaimRef, PrepareAnswer
 from dragoman_hookspecs import HealthReport
+from dragoman_testkit.sandbox.kubelet import FakeKubelet, Timings
 
 
 class RealClock:
@@ -113,6 +114,18 @@ class Rig:
             await edge.stop()
 
     @asynccontextmanager
+    async def registered(self, kubelet: FakeKubelet, **options: Any) -> AsyncIterator[KubeletEdge]:
+        edge = self.edge(**options)
+        await edge.serve()
+        edge.register()
+        try:
+            await edge.registration.wait(lambda state: state.registered)
+            await kubelet.registered("nic.example.com")
+            yield edge
+        finally:
+            await edge.stop()
+
+    @asynccontextmanager
     async def channel(self, path: Path, authority: str = "localhost") -> AsyncIterator[grpc.aio.Channel]:
         options = [("grpc.default_authority", authority), ("grpc.use_local_subchannel_pool", 1)]
         async with grpc.aio.insecure_channel(f"unix:{path}", options=options) as channel:
@@ -121,6 +134,51 @@ class Rig:
     async def call(self, path: Path, messages: Any, method: str, request: Any, authority: str = "localhost") -> Any:
         async with self.channel(path, authority) as channel:
             return await call(channel, messages.DESCRIPTOR, method)(request, timeout=10, wait_for_ready=True)
+
+
+class Cluster:
+    """What the fake kubelet asks of the API server: claims by name, and wipes of slices."""
+
+    def __init__(self) -> None:
+        self.claims: dict[tuple[str, str], dict[str, Any]] = {}
+        self.wipes = asyncio.Queue[str | None]()
+
+    async def read(self, namespace: str, name: str) -> Mapping[str, Any] | None:
+        return self.claims.get((namespace, name))
+
+    async def wipe(self, driver: str | None) -> None:
+        self.wipes.put_nowait(driver)
+
+    def add(self, name: str, *pods: str, driver: str = "nic.example.com") -> ClaimRef:
+        """Make an allocated claim that is reserved for pods."""
+        ref = ClaimRef(uid=f"uid-{name}", namespace="team", name=name)
+        self.claims["team", name] = {
+            "metadata": {"uid": ref.uid},
+            "status": {
+                "allocation": {"devices": {"results": [{"driver": driver, "request": "uplink"}]}},
+                "reservedFor": [{"resource": "pods", "uid": f"uid-{pod}"} for pod in pods],
+            },
+        }
+        return ref
+
+
+QUICK_KUBELET = Timings(
+    reconcile=0.005, dial=5, first_backoff=0.005, longest_backoff=0.02, wipe=0.05, health_retry=0.01
+)
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return Cluster()
+
+
+@pytest.fixture
+async def kubelet(root: Path, cluster: Cluster) -> AsyncIterator[FakeKubelet]:
+    """A kubelet with short times; the clock is real."""
+    fake = FakeKubelet(root, "node-7", RealClock(), cluster.read, wipe=cluster.wipe, timings=QUICK_KUBELET)
+    await fake.start()
+    yield fake
+    await fake.stop()
 
 
 @pytest.fixture
