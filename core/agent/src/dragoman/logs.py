@@ -38,11 +38,11 @@ def configure(level: str = "info", format: str = "text", stream: TextIO | None =
     ``level`` is for Dragoman and its plugins; libraries (grpc, asyncio, kubernetes, urllib3 …) speak from WARNING on.
     ``format``: ``text`` or ``json``. Calling it again replaces what was set up before.
     """
-    target = stream or sys.stderr
     render = _json if format == "json" else _text
 
     def write(message: Message) -> None:
-        target.write(render(message.record) + "\n")
+        target = stream or sys.stderr  # looked up late: it may have been replaced since
+        target.write(f"{render(message.record)}\n")
         target.flush()
 
     logger.remove()
@@ -71,7 +71,8 @@ def operation(name: str, **context: str) -> Iterator[str]:
         try:
             yield request
         except BaseException as error:
-            logger.warning(f"{name} failed after {time.monotonic() - began:.3f} s: {error or type(error).__name__}")
+            why = str(error) or type(error).__name__
+            logger.warning(f"{name} failed after {time.monotonic() - began:.3f} s: {why}")
             raise
         logger.info(f"{name} ended after {time.monotonic() - began:.3f} s")
 

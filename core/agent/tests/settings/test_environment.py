@@ -10,7 +10,7 @@ import pytest
 
 from dragoman.schema import keys
 from dragoman.schema_types import known_keys
-from dragoman.settings import Sections, Settings
+from dragoman.settings import SectionSchemas, Settings
 from dragoman.settings.environment import Environment
 from dragoman.settings.layers import merge
 from dragoman.settings.service_links import is_service_link
@@ -31,7 +31,7 @@ class Installed:
     first: Interface = field(default_factory=Interface)
 
 
-SCHEMAS: Sections = {"deviceManagerConfigs": {"rxQueue": Installed}, "pluginConfigs": {"pool-status": Installed}}
+SCHEMAS: SectionSchemas = {"deviceManagerConfigs": {"rxQueue": Installed}, "pluginConfigs": {"pool-status": Installed}}
 
 
 def read(environ: Mapping[str, str], below: dict[str, Any] | None = None) -> Environment:

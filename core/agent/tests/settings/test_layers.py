@@ -123,11 +123,16 @@ def test_origin_of_what_no_layer_mentions_is_that_of_what_is_around_it(path: str
 def test_variables_of_the_loader_itself_run_nothing(tmp_path: Path) -> None:
     (tmp_path / "evil.py").write_text("from pathlib import Path\nPath('ran').touch()\nA = 1\n")
     (tmp_path / "dynaconf_hooks.py").write_text("from pathlib import Path\nPath('ran').touch()\n")
-    (tmp_path / ".env").write_text("DRAGOMAN_DRIVER_NAME=evil\n")
+    (tmp_path / ".env").write_text("DRAGOMAN_POD_UID=evil\n")
     names = ("INCLUDES", "SETTINGS_FILE", "PRELOAD", "SECRETS", "LOADERS", "DYNACONF_INCLUDE")
-    env = {f"{name}_FOR_DYNACONF": "evil.py" for name in names} | {"SETTINGS_MODULE": "evil", "DYNACONF_A": "1"}
-    script = "from dragoman.settings.layers import Layer, merge; assert merge([Layer('x', {'a': 1})]) == {'a': 1}"
-    env = {**os.environ, **env, "AUTO_CAST_FOR_DYNACONF": "true", "MERGE_ENABLED_FOR_DYNACONF": "false"}
+    env = dict(os.environ, SETTINGS_MODULE="evil", LOAD_DOTENV_FOR_DYNACONF="true", AUTO_CAST_FOR_DYNACONF="true")
+    env |= {f"{name}_FOR_DYNACONF": "evil.py" for name in names} | {"MERGE_ENABLED_FOR_DYNACONF": "false"}
+    script = (
+        "import os\n"
+        "from dragoman.settings.layers import Layer, merge\n"
+        "assert merge([Layer('x', {'a': 1})]) == {'a': 1}\n"
+        "assert 'DRAGOMAN_POD_UID' not in os.environ\n"
+    )
     subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=env, check=True)
     assert not (tmp_path / "ran").exists()
 

@@ -15,7 +15,7 @@ from dragoman import logs
 from dragoman_hookspecs import DragomanError
 
 if TYPE_CHECKING:
-    from dragoman.settings import Loaded, Sections  # imported when settings are loaded, not for every command
+    from dragoman.settings import Loaded, SectionSchemas  # imported when settings are loaded, not for every command
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "agent": ("dragoman.cli.agent:agent", "Run the node agent."),
@@ -54,7 +54,7 @@ class Options:
         )
 
     @staticmethod
-    def _schemas() -> Sections:
+    def _schemas() -> SectionSchemas:
         from dragoman.cli import descriptors  # noqa: PLC0415 - imports all plugins
 
         return descriptors.sections(descriptors.installed())

@@ -4,7 +4,7 @@ loaded = load(Path("/etc/dragoman/settings.yaml"), environ=os.environ)
 loaded.settings.driver_name
 """
 
-from dragoman.settings.environment import Sections
+from dragoman.settings.environment import SectionSchemas
 from dragoman.settings.errors import LayeredFault, SettingsError
 from dragoman.settings.files import DEFAULT_FILE
 from dragoman.settings.loading import Loaded, check_file, load
@@ -16,7 +16,7 @@ __all__ = [
     "Limits",
     "Loaded",
     "Paths",
-    "Sections",
+    "SectionSchemas",
     "Settings",
     "SettingsError",
     "check_file",

@@ -27,14 +27,14 @@ CONFIG = "DRAGOMAN_CONFIG"
 """Names the main settings file for the command line; not a setting."""
 
 SECTIONS = ("deviceManagerConfigs", "pluginConfigs")
-Sections = Mapping[str, Mapping[str, Schema]]
+SectionSchemas = Mapping[str, Mapping[str, Schema]]
 """For each of ``SECTIONS`` the schemas of the plugins that are installed, by settings key."""
 
 
 class Environment:
     """Reads the variables, each as a layer of its own; ``below`` is what the layers under it say."""
 
-    def __init__(self, sections: Callable[[], Sections], below: JsonObject) -> None:
+    def __init__(self, sections: Callable[[], SectionSchemas], below: JsonObject) -> None:
         self._sections = functools.cache(sections)
         self._below = below
         self.layers: list[Layer] = []

@@ -47,16 +47,7 @@ class _Key:
 
 def merge(layers: Sequence[Layer]) -> JsonObject:
     """Merge the layers. A null stays, as a mark that a lower layer's value is not wanted: see ``without_nulls``."""
-    store = Dynaconf(
-        dynaconf_skip_loaders=True,
-        dynaconf_skip_validators=True,
-        settings_files=[],
-        loaders=[],
-        core_loaders=[],
-        envvar_prefix=None,
-        load_dotenv=False,
-        auto_cast=False,
-    )
+    store = Dynaconf(dynaconf_skip_loaders=True, load_dotenv=False)
     for layer in layers:
         store.set(_ROOT, _seal(layer.data), loader_identifier=layer.name, merge=True)
     merged = store.get(_ROOT)

@@ -12,7 +12,7 @@ from typing import Any
 from dragoman import schema
 from dragoman.schema_types import at, dotted
 from dragoman.settings import files
-from dragoman.settings.environment import Environment, Sections
+from dragoman.settings.environment import Environment, SectionSchemas
 from dragoman.settings.errors import LayeredFault, SettingsError
 from dragoman.settings.layers import Layer, merge, origin, origins, walk, without_nulls
 from dragoman.settings.model import Settings
@@ -50,7 +50,7 @@ def load(
     environ: Mapping[str, str],
     required: bool = False,
     node_config: Mapping[str, Any] | None = None,
-    sections: Callable[[], Sections] = dict,
+    sections: Callable[[], SectionSchemas] = dict,
 ) -> Loaded:
     """Load, merge and check all layers; later ones win key by key.
 
