@@ -1,0 +1,48 @@
+"""Where the API server is and with whose identity it is asked."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dragoman.model.errors import Refused
+
+_IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """The first that is given: a server URL (no credentials), a kubeconfig file, the pod's service account.
+
+    Where none is, ``$KUBECONFIG`` or ``~/.kube/config`` is read. ``context`` names a context of the kubeconfig.
+    """
+
+    server: str | None = None
+    kubeconfig: Path | None = None
+    context: str | None = None
+
+
+def api_client(access: Access, *, connections: int) -> Any:
+    """Make the official client. Raises ``Refused`` when there is no usable configuration."""
+    # Imported here: it costs 0.4 s and 40 MB, which commands that stay offline must not pay.
+    from kubernetes import client, config  # noqa: PLC0415 - see above
+
+    configuration = client.Configuration()
+    load: Any = config
+    try:
+        if access.server:
+            configuration.host = access.server.rstrip("/")
+        elif access.kubeconfig or _IN_CLUSTER not in os.environ:
+            path = str(access.kubeconfig) if access.kubeconfig else None
+            load.load_kube_config(config_file=path, context=access.context, client_configuration=configuration)
+        else:
+            load.load_incluster_config(client_configuration=configuration)
+    except (config.ConfigException, OSError) as error:
+        raise Refused(f"no access to a Kubernetes API server: {error}; name a kubeconfig or a server URL") from error
+    # The edge has its own rules for retries; urllib3's would sleep in a thread for as long as a server asks.
+    configuration.retries = False
+    configuration.connection_pool_maxsize = connections
+    configuration.keep_alive = True
+    return client.ApiClient(configuration)

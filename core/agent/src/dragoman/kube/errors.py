@@ -1,0 +1,89 @@
+"""Failures of API requests, typed by what the caller can do about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from dragoman.model.errors import Unavailable
+from dragoman_hookspecs import DragomanError
+
+
+class Cause(msgspec.Struct, frozen=True, kw_only=True):
+    """One entry of ``details.causes``: field path, ``FieldValue…`` reason, and what is wrong."""
+
+    field: str = ""
+    reason: str = ""
+    message: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.message}" if self.field else self.message
+
+
+class _Details(msgspec.Struct):
+    causes: list[Cause] | None = None
+
+
+class _Status(msgspec.Struct):
+    code: int | None = None
+    reason: str | None = None
+    message: str | None = None
+    details: _Details | None = None
+
+
+class ApiError(DragomanError):
+    """The API server answered with a refusal; a retry of the same request does not help by itself.
+
+    ``reason`` is the machine-readable word of the answer ("" where the answer was no ``Status`` object).
+    """
+
+    def __init__(self, status: int, reason: str, message: str, causes: tuple[Cause, ...] = ()) -> None:
+        super().__init__(f"the API server answered {status} {reason}: {message}".replace("  ", " "))
+        self.status = status
+        self.reason = reason
+        self.message = message
+        self.causes = causes
+
+    @property
+    def not_served(self) -> bool:
+        """Whether the path itself is unknown, which a missing object is not."""
+        return self.status == 404 and self.reason != "NotFound"
+
+
+class ServerUnavailable(Unavailable):
+    """No answer, or one that says "not now". ``status`` is None without an answer, ``retry_after`` is in seconds."""
+
+    def __init__(self, message: str, *, status: int | None = None, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.retry_after = retry_after
+
+
+def failure(what: str, status: int, headers: Mapping[str, Any], body: bytes) -> ApiError | ServerUnavailable:
+    """Turn an answer that is not a success into an error. ``what`` names the request."""
+    parsed = _parse(body)
+    message = parsed.message or body[:200].decode(errors="replace").strip()
+    if status == 429 or status >= 500:
+        sentence = f"{what}: the API server answered {status}: {message}"
+        return ServerUnavailable(sentence, status=status, retry_after=_retry_after(headers))
+    causes = tuple((parsed.details.causes if parsed.details else None) or ())
+    return ApiError(status, parsed.reason or "", message, causes)
+
+
+def event_failure(what: str, body: bytes) -> ApiError | ServerUnavailable:
+    """Turn the object of an ERROR event of a watch into an error."""
+    return failure(what, _parse(body).code or 500, {}, body)
+
+
+def _parse(body: bytes) -> _Status:
+    try:
+        return msgspec.json.decode(body, type=_Status)
+    except msgspec.DecodeError:
+        return _Status()
+
+
+def _retry_after(headers: Mapping[str, Any]) -> float | None:
+    text = str(headers.get("Retry-After") or "")
+    return float(text) if text.isdigit() else None

@@ -1,0 +1,129 @@
+"""Keeps the slices of this node and driver equal to what is wanted."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Sequence
+
+from loguru import logger
+
+from dragoman.kube.alarm import Alarm
+from dragoman.kube.client import KubeClient
+from dragoman.kube.clock import Clock
+from dragoman.kube.slice_content import WantedSlices
+from dragoman.kube.slice_follow import SliceFollower
+from dragoman.kube.slice_sync import SliceSync
+from dragoman.kube.slice_writer import SliceWriter
+from dragoman.kube.versions import Api, Versions
+from dragoman.model.errors import Refused, Unavailable
+from dragoman.model.slices import PoolSpec
+
+_FOREIGN_CHANGE = 30.0
+"""Seconds before a change by another hand is put right; so long the Go helper waits too."""
+_PAUSES = (1.0, 60.0)
+"""First and longest pause, in seconds, after a failed write."""
+
+
+def _soon() -> float:
+    """Seconds before a deleted slice is made again: the kubelets of many nodes may have wiped theirs at once."""
+    return random.uniform(0.2, 1.2)  # noqa: S311 - spreads load, guards nothing
+
+
+class SlicePublisher:
+    """Satisfies the engine's ``SliceSink``.
+
+    ``soon`` gives the delay, in seconds, before a slice that was deleted by another hand is made again.
+    ``silence`` is how long the watch may stay without a byte before it is taken for dead; servers send bookmarks about
+    every minute.
+    """
+
+    def __init__(
+        self,
+        client: KubeClient,
+        versions: Versions,
+        clock: Clock,
+        *,
+        driver: str,
+        node: str,
+        soon: Callable[[], float] = _soon,
+        silence: float = 90.0,
+    ) -> None:
+        self._soon = soon
+        self._lock = asyncio.Lock()
+        self._wanted: WantedSlices | None = None
+        self._pause = _PAUSES[0]
+        self._writer = SliceWriter(client, driver=driver, node=node)
+        self._sync = SliceSync(self._writer, versions, driver=driver, node=node)
+        self._alarm = Alarm(clock, self._repair)
+        self._follower = SliceFollower(
+            client,
+            clock,
+            self._sync.cache,
+            selector=self._writer.selector,
+            silence=silence,
+            position=self._position,
+            lost=self._sync.lost,
+            seen=self._seen,
+        )
+
+    async def publish(self, pool: PoolSpec) -> Sequence[str]:
+        """Write what differs, and keep it so until the next call.
+
+        A slice that the server refuses with 422 keeps its last accepted content, as far as its devices are still
+        wanted, or is left out, so that the pool is complete without it; it is tried again when the pool changes.
+        Returns warnings by device and field. Raises ``Unavailable`` (it goes on trying) or ``Refused``.
+        """
+        async with self._lock:
+            if self._wanted is None or self._wanted.pool != pool:
+                self._wanted = WantedSlices(pool, self._wanted)
+            self._follower.start()
+            await self._make_equal(self._wanted)
+            if refusals := self._wanted.refusals():
+                raise Refused("; ".join(refusals))
+            return self._wanted.warnings()
+
+    async def withdraw(self) -> None:
+        """Delete every slice of this node and driver, and stop publishing. Raises ``Unavailable`` or ``Refused``."""
+        await self.aclose()
+        async with self._lock:
+            self._wanted = None
+            await self._sync.delete_all()
+
+    async def aclose(self) -> None:
+        """Stop following; the slices stay as they are."""
+        self._follower.stop()
+        self._alarm.stop()
+
+    async def _make_equal(self, wanted: WantedSlices) -> None:
+        try:
+            await self._sync.make_equal(wanted)
+        except (Unavailable, Refused):
+            self._alarm.ring_in(self._pause)
+            self._pause = min(self._pause * 2, _PAUSES[1])
+            raise
+        self._pause = _PAUSES[0]
+
+    async def _repair(self) -> None:
+        async with self._lock:
+            if self._wanted is None:
+                return
+            try:
+                await self._make_equal(self._wanted)
+            except (Unavailable, Refused) as error:
+                logger.warning("the slices of this node are not as wanted: {}", error)
+
+    async def _position(self) -> tuple[Api, str]:
+        async with self._lock:
+            if self._sync.position is None and self._wanted is not None:
+                await self._make_equal(self._wanted)
+            position = self._sync.position
+        if position is None:
+            raise Unavailable("nothing is published yet")
+        return position
+
+    def _seen(self, deleted: bool) -> None:
+        if deleted:
+            # The Node may have been registered anew, and its old UID would have the garbage collector delete again.
+            self._writer.forget_owner()
+        self._alarm.ring_in(self._soon() if deleted else _FOREIGN_CHANGE)

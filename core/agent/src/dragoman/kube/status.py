@@ -1,0 +1,150 @@
+"""Writes this driver's entries of ``status.devices`` with server-side apply."""
+
+from __future__ import annotations
+
+import functools
+
+from loguru import logger
+
+from dragoman.kube.claims import ClaimObject, claim_path, get_claim
+from dragoman.kube.client import APPLY_PATCH, KubeClient, decode
+from dragoman.kube.clock import Clock, timestamp
+from dragoman.kube.conditions import TransitionTimes, entry_key
+from dragoman.kube.errors import ApiError, ServerUnavailable
+from dragoman.kube.status_json import entry_json
+from dragoman.kube.status_put import put_entries
+from dragoman.kube.versions import Api, Versions
+from dragoman.model.claims import ClaimRef
+from dragoman.model.errors import Refused
+from dragoman.model.status import ClaimStatus, DeviceStatus
+from dragoman_hookspecs import JsonObject
+
+GATE = "DRAResourceClaimDeviceStatus"
+_NOT_ALLOCATED = "must be an allocated device"
+_NEEDS_KEY = 'omits key field "shareID"'
+
+
+class StatusWriter:
+    """Satisfies the engine's ``ClaimStatusSink``. One write of a claim at a time is the caller's business.
+
+    ``warning`` is a sentence while the server drops device status, else "". Nothing is written then, until the API is
+    discovered anew.
+    """
+
+    def __init__(
+        self, client: KubeClient, versions: Versions, clock: Clock, times: TransitionTimes, *, driver: str
+    ) -> None:
+        self._client = client
+        self._versions = versions
+        self._clock = clock
+        self._times = times
+        self._driver = driver
+        self._gate_off: int | None = None
+        self._put: int | None = None
+        self.warning = ""
+
+    async def write(self, status: ClaimStatus) -> None:
+        """Apply the entries; entries that are not given any more are taken back.
+
+        A claim that is gone or was replaced, and devices that it has no longer, are nobody's concern. Raises
+        ``Unavailable`` or ``Refused``.
+        """
+        try:
+            await self._versions.call(functools.partial(self._write, status=status))
+        except ApiError as error:
+            if not self._gone(error):
+                raise self._refused(status.claim, error) from error
+            self._times.forget(status.claim.uid)
+
+    async def _write(self, api: Api, status: ClaimStatus) -> None:
+        if self._gate_off == api.epoch:
+            return
+        claim = status.claim
+        if status.devices and not self._times.knows(claim.uid):
+            await self._learn(api, claim)
+        devices = status.devices
+        try:
+            answer = await self._send(api, claim, devices)
+        except ApiError as error:
+            if not any(_NOT_ALLOCATED in cause.message for cause in error.causes):
+                raise
+            devices = await self._still_allocated(api, status)
+            answer = await self._send(api, claim, devices)
+        self._after(api, claim, devices, answer)
+
+    async def _send(self, api: Api, claim: ClaimRef, devices: tuple[DeviceStatus, ...]) -> ClaimObject:
+        entries = [self._entry(claim, device) for device in devices]
+        if self._put != api.epoch:
+            try:
+                return await self._apply(api, claim, entries)
+            except (ApiError, ServerUnavailable) as error:
+                if _NEEDS_KEY not in str(error):
+                    raise
+            # Servers before 1.34 cannot apply an entry without its optional key.
+            self._put = api.epoch
+        return await put_entries(self._client, api, claim, self._driver, entries)
+
+    async def _apply(self, api: Api, claim: ClaimRef, entries: list[JsonObject]) -> ClaimObject:
+        path = f"{claim_path(api, claim)}/status"
+        body = {
+            "apiVersion": api.api_version,
+            "kind": "ResourceClaim",
+            "metadata": {"name": claim.name, "namespace": claim.namespace, "uid": claim.uid},
+            "status": {"devices": entries} if entries else {},
+        }
+        query = {"fieldManager": self._driver, "force": "true"}
+        raw = await self._client.request("PATCH", path, query=query, body=body, content_type=APPLY_PATCH)
+        return decode(path, raw, ClaimObject)
+
+    def _entry(self, claim: ClaimRef, device: DeviceStatus) -> JsonObject:
+        now = timestamp(self._clock)
+        key = device.driver, device.pool, device.device, device.share_id or ""
+        times = {c.type: self._times.time_of(claim.uid, key, c.type, c.status, now) for c in device.conditions}
+        return entry_json(device, times)
+
+    async def _learn(self, api: Api, claim: ClaimRef) -> None:
+        found = await get_claim(self._client, api, claim)
+        if found.metadata.uid != claim.uid:
+            raise ApiError(409, "Conflict", "the claim was replaced")
+        self._times.learn(claim.uid, (found.status.devices if found.status else None) or ())
+
+    async def _still_allocated(self, api: Api, status: ClaimStatus) -> tuple[DeviceStatus, ...]:
+        found = await get_claim(self._client, api, status.claim)
+        if found.metadata.uid != status.claim.uid:
+            raise ApiError(409, "Conflict", "the claim was replaced")
+        has = {(r.driver, r.pool, r.device, r.share_id or "") for r in found.allocated() or ()}
+        return tuple(d for d in status.devices if (d.driver, d.pool, d.device, d.share_id or "") in has)
+
+    def _after(self, api: Api, claim: ClaimRef, devices: tuple[DeviceStatus, ...], answer: ClaimObject) -> None:
+        entries = (answer.status.devices if answer.status else None) or []
+        if not devices:
+            self._times.forget(claim.uid)
+            return
+        self._times.learn(claim.uid, entries)
+        sent = {(d.driver, d.pool, d.device, d.share_id or "") for d in devices}
+        if sent.isdisjoint(map(entry_key, entries)):
+            self._gate_off = api.epoch
+            self.warning = (
+                f"the API server drops the device status of {claim}: feature gate {GATE} is off there; "
+                "no device status is written until the API changes"
+            )
+            logger.bind(claim=str(claim)).warning(self.warning)
+
+    def _gone(self, error: ApiError) -> bool:
+        replaced = error.status == 422 and any(cause.field == "metadata.uid" for cause in error.causes)
+        return replaced or error.status == 409 or (error.status == 404 and not error.not_served)
+
+    def _refused(self, claim: ClaimRef, error: ApiError) -> Refused:
+        what = f"the status of {claim} was refused"
+        if error.status == 403:
+            need = "get on resourceclaims, and patch and update on resourceclaims/status (resource.k8s.io)"
+            return Refused(f"{what}: {error.message}; the agent's account needs {need}")
+        for cause in error.causes:
+            if cause.reason == "FieldValueForbidden" and cause.field == "status.devices":
+                verbs = (
+                    "associated-node:patch and associated-node:update (arbitrary-node:… where the device is not local)"
+                )
+                need = f"{verbs} on resourceclaims/driver (resource.k8s.io) for the resource name {self._driver}"
+                return Refused(f"{what}: {cause.message}; the agent's account needs the verbs {need}")
+        causes = ", ".join(map(str, error.causes)) or error.message
+        return Refused(f"{what}: {causes}")
