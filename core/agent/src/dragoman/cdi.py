@@ -44,7 +44,7 @@ class CdiFolder:
     async def write_device(self, key: AllocationKey, edits: ContainerEdits) -> None:
         """Write the device's spec, atomically; writing the same again changes nothing."""
         # A device without edits is invalid for CDI, so one variable is always set.
-        variable = "DRAGOMAN_DEVICE_" + "".join(c if c.isalnum() else "_" for c in key.device).upper()
+        variable = "DRA_DEVICE_" + "".join(c if c.isalnum() else "_" for c in key.device).upper()
         edits = ContainerEdits(
             env={variable: key.request, **edits.env}, device_nodes=edits.device_nodes, mounts=edits.mounts
         )

@@ -29,7 +29,7 @@ async def test_a_device_without_edits_still_sets_a_variable(tmp_path: Path) -> N
     assert spec["cdiVersion"] == "0.5.0"
     (device,) = spec["devices"]
     assert folder.device_id(key(device="0000-03-00-1")) == f"net.dragoman.dev/device={device['name']}"
-    assert device["containerEdits"] == {"env": ["DRAGOMAN_DEVICE_0000_03_00_1=net"]}
+    assert device["containerEdits"] == {"env": ["DRA_DEVICE_0000_03_00_1=net"]}
 
 
 async def test_the_guard_mounts_the_namespace_handle_read_only(tmp_path: Path) -> None:

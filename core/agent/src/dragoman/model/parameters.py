@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from dragoman import schema
 from dragoman.model.claims import OpaqueConfig, base_request
 from dragoman_hookspecs import Fault, InvalidConfig, JsonObject, Parameters, rules
 from dragoman_hookspecs.descriptors import Schema
+
+T = TypeVar("T")
 
 LOCKED = "locked"
 """Key of class parameters: the list of keys that a claim cannot change."""
@@ -86,23 +88,17 @@ def effective(
 
 def decode(values: JsonObject, own: Schema | None) -> Parameters:
     """Decode effective parameters strictly. Raises ``InvalidConfig`` with every fault and its path."""
+    common, rest = _split(values)
     faults: list[Fault] = []
-    decoded: dict[str, Any] = {}
-    for class_, keys in ((Parameters, COMMON_KEYS), (own, frozenset(values) - COMMON_KEYS)):
-        part = {key: value for key, value in values.items() if key in keys}
-        if class_ is None:
-            faults += [Fault(key, "is not a parameter of this kind of device") for key in sorted(part)]
-            continue
-        try:
-            decoded[class_.__name__] = schema.decode(class_, part)
-        except InvalidConfig as error:
-            faults += error.faults
-    parameters = decoded.get("Parameters")
-    if isinstance(parameters, Parameters):
+    parameters = _decode(Parameters, common, faults)
+    extra = _decode(own, rest, faults) if own else None
+    if own is None:
+        faults += [Fault(key, "is not a parameter of this kind of device") for key in sorted(rest)]
+    if parameters is not None:
         faults += check(parameters)
-    if faults or not isinstance(parameters, Parameters):
+    if faults or parameters is None:
         raise InvalidConfig(faults)
-    return parameters if own is None else replace(parameters, own=decoded[own.__name__])
+    return replace(parameters, own=extra)
 
 
 def check(parameters: Parameters) -> list[Fault]:
@@ -129,6 +125,19 @@ def check(parameters: Parameters) -> list[Fault]:
         if what not in ("addresses", "routes", "neighbours")
     ]
     return faults
+
+
+def _split(values: JsonObject) -> tuple[JsonObject, JsonObject]:
+    common = {key: value for key, value in values.items() if key in COMMON_KEYS}
+    return common, {key: value for key, value in values.items() if key not in COMMON_KEYS}
+
+
+def _decode(class_: type[T], values: JsonObject, faults: list[Fault]) -> T | None:
+    try:
+        return schema.decode(class_, values)
+    except InvalidConfig as error:
+        faults += error.faults
+        return None
 
 
 def _optional(path: str, value: Any, rule: Any) -> list[Fault]:
