@@ -61,5 +61,14 @@ def same(first: str, second: str) -> bool:
     return parse(first) == parse(second)
 
 
+def text(value: Fraction) -> str:
+    """Write a value with the largest decimal suffix that keeps it whole: ``6G``, ``1500m``, ``3``."""
+    for suffix, exponent in sorted(_DECIMAL.items(), key=lambda item: -item[1]):
+        scaled = value / Fraction(10) ** exponent
+        if scaled.denominator == 1 and (value != 0 or not suffix):
+            return f"{scaled.numerator}{suffix}"
+    return f"{round_up(value * _NANO)}n"
+
+
 def _exponent(form: re.Match[str]) -> int:
     return int(form["exponent"]) if form["exponent"] else _DECIMAL[form["decimal"] or ""]

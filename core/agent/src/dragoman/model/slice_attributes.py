@@ -20,14 +20,19 @@ def with_core_attributes(
     attributes: Mapping[str, AttributeValue], *, manager: str, pool: str | None, driver: str, warn: Warn
 ) -> dict[str, AttributeValue]:
     """Add ``deviceManager`` and, where there is one, ``pool``; a manager's own of these names is overridden."""
-    owned = {spelling for name in CORE_ATTRIBUTES for spelling in (name, f"{driver}/{name}")}
-    for name in sorted(owned & attributes.keys()):
+    result = without_core_attributes(attributes, driver=driver)
+    for name in sorted(attributes.keys() - result.keys()):
         warn(f"attribute {name}", "the name belongs to Dragoman; the manager's value was dropped")
-    result = {name: value for name, value in attributes.items() if name not in owned}
     result["deviceManager"] = manager
     if pool is not None:
         result["pool"] = pool
     return result
+
+
+def without_core_attributes(attributes: Mapping[str, AttributeValue], *, driver: str) -> dict[str, AttributeValue]:
+    """Leave out what core owns, in both spellings."""
+    owned = {spelling for name in CORE_ATTRIBUTES for spelling in (name, f"{driver}/{name}")}
+    return {name: value for name, value in attributes.items() if name not in owned}
 
 
 def fit_attributes(

@@ -110,7 +110,7 @@ class FakeHooks(Hooks):
         self.writers: Sequence[WrittenMetadata] = ()
         self.running = False
         self._failures: list[_Failure] = []
-        self._gates: dict[str, asyncio.Event] = {}
+        self._gates: dict[tuple[str, str | None], asyncio.Event] = {}
         self._on_change: list[Callable[[str], None]] = []
         self._on_health: list[Callable[[str, Sequence[HealthReport] | None], None]] = []
 
@@ -122,9 +122,9 @@ class FakeHooks(Hooks):
         """Have the next ``times`` calls of the hook raise, before its effect or after it."""
         self._failures.append(_Failure(hook, error, device, times, after))
 
-    def hold(self, hook: str) -> asyncio.Event:
-        """Have every call of the hook wait until the event that is returned is set."""
-        return self._gates.setdefault(hook, asyncio.Event())
+    def hold(self, hook: str, *, manager: str | None = None) -> asyncio.Event:
+        """Have every call of the hook, or those of one manager, wait until the event that is returned is set."""
+        return self._gates.setdefault((hook, manager), asyncio.Event())
 
     def hint(self, type_: str) -> None:
         """Hint that a scan is due, as ``watch_devices`` does."""
@@ -279,8 +279,9 @@ class FakeHooks(Hooks):
     async def _run(self, hook: str, type_: str, subject: str, effect: Callable[[], _T], *arguments: object) -> _T:
         answer = self._fake(type_).answers.get(hook) if type_ else None
         self.calls.append(Call(hook, type_, subject))
-        if hook in self._gates:
-            await self._gates[hook].wait()
+        for key in ((hook, None), (hook, type_)):
+            if key in self._gates:
+                await self._gates[key].wait()
         self._raise(hook, subject, after=False)
         result = effect()
         self._raise(hook, subject, after=True)
