@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from loguru import logger
@@ -294,3 +294,12 @@ async def test_links_that_come_and_go_during_scans_never_leave_a_partial_list() 
             node.hooks.hint("dummy")
             await node.clock.advance(1)
     assert set(seen) == {20}
+
+
+async def test_a_list_that_cannot_be_used_is_a_failed_scan() -> None:
+    node = Node()
+    async with node.running():
+        node.hooks.fakes["dummy"].inventory = Inventory(devices=(cast("Any", "dummy0"),))
+        await node.clock.advance(60)
+        assert node.names() == ["dummy0"]
+        assert "'dummy0' is not a device" in node.inventory.degraded()["dummy"].reason

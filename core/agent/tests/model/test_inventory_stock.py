@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from dragoman.model.claims import ClaimRef
 from dragoman.model.records import AllocationKey, AllocationRow
 from dragoman.model.states import AllocationState
-from dragoman.model.stock import Stock, merge
+from dragoman.model.stock import Stock, listing_fault, merge
 from dragoman_hookspecs import CounterSet, Device, Inventory, Taint
 
 
@@ -132,3 +132,23 @@ def test_counter_sets_and_partition_types_are_kept_by_manager() -> None:
     sets = (CounterSet(name="s", counters={"c": "1"}),)
     stock = merge({"a": Inventory(devices=(), counter_sets=sets, partition_type_attribute="kind")}, [])
     assert (stock.counter_sets, stock.partition_types) == ({"a": sets}, {"a": "kind"})
+
+
+@pytest.mark.parametrize(
+    "listing",
+    [
+        Inventory(devices=cast("Any", ("eth0",))),
+        Inventory(devices=(Device(name=cast("Any", 7), identity="x"),)),
+        Inventory(devices=(device("a", link=["eth0"]),)),
+        Inventory(devices=(), counter_sets=cast("Any", ({"name": "s"},))),
+        Inventory(devices=(), counter_sets=(CounterSet(name="s", counters=cast("Any", 4)),)),
+        Inventory(devices=(), partition_type_attribute=cast("Any", 4)),
+    ],
+)
+def test_a_list_whose_devices_cannot_be_told_apart_is_refused_as_a_whole(listing: Inventory) -> None:
+    assert "is not a" in listing_fault(listing)
+
+
+def test_a_list_of_the_right_types_has_no_fault() -> None:
+    sets = (CounterSet(name="s", counters={}),)
+    assert listing_fault(Inventory(devices=(device("a", link="b"),), counter_sets=sets)) == ""

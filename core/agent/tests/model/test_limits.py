@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -231,9 +231,31 @@ def test_a_binding_condition_that_stands_twice_is_kept_once() -> None:
     assert (device.binding_conditions, device.binding_failure_conditions) == (("a",), ("x.org/b",))
 
 
-def test_a_value_of_a_wrong_type_costs_that_device_only() -> None:
-    device = replace(DEVICE, taints=cast("Any", ("unhealthy",)))
-    assert "wrong type" in fit(device).refusal
+ATTRIBUTES = st.dictionaries(
+    st.text(max_size=40) | st.from_regex(r"([a-z]{1,5}[.]example[.]org/)?[a-zA-Z_]{1,34}", fullmatch=True),
+    st.text(max_size=80)
+    | st.integers()
+    | st.booleans()
+    | st.text(max_size=8).map(Version)
+    | st.lists(st.text(max_size=70), max_size=30).map(tuple)
+    | st.lists(st.integers(), max_size=30).map(tuple),
+    max_size=45,
+)
+CAPACITY = st.dictionaries(
+    st.from_regex(r"[a-z]{1,3}", fullmatch=True),
+    st.builds(lambda value: Capacity(value=value), st.sampled_from(["1", "4Gi", "x", "1.5"])),
+    max_size=35,
+)
+
+
+@settings(derandomize=True, max_examples=80, deadline=None)
+@given(ATTRIBUTES, CAPACITY)
+def test_what_fits_keeps_every_limit_and_fits_again_without_a_warning(attributes: Any, capacity: Any) -> None:
+    fitted = kept(replace(with_attributes(**attributes), capacity=capacity))
+    assert len(fitted.attributes) + len(fitted.capacity) <= 32
+    assert sum(len(v) if isinstance(v, tuple) else 1 for v in fitted.attributes.values()) <= 48
+    assert all(is_qualified_name(name) for name in (*fitted.attributes, *fitted.capacity))
+    assert fit(fitted) == Fitted(device=fitted)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from dragoman.model.limits import Server
 from dragoman.model.pools import PoolConfig, PoolFilter
 from dragoman.model.publication import Publication, Publishing, publication
@@ -157,3 +159,22 @@ def test_a_manager_cannot_consume_from_the_counter_set_of_another() -> None:
     result = publication(RULES, stock)
     assert published(result).keys() == {"a"}
     assert [spec.counter_sets for spec in result.pool.slices if spec.counter_sets] == [sets]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"attributes": None},
+        {"taints": ("unhealthy",)},
+        {"capacity": {"bw": 4}},
+        {"filter_values": {"ifNames": 7}},
+        {"counters": ({},)},
+        {"node_allocatable": {"cpu": "1"}},
+        {"binding_conditions": None},
+    ],
+)
+def test_a_value_of_a_wrong_type_costs_that_device_only(fields: dict[str, Any]) -> None:
+    pools = [PoolConfig(name="a", filter=PoolFilter(if_names=("eth0",))), PoolConfig(name="b", filter=EVERYTHING)]
+    result = publication(replace(RULES, pools=pools), known(device("bad", **fields), device()))
+    assert published(result).keys() == {"dummy0"}
+    assert "wrong type" in refusals(result)["bad"]

@@ -11,9 +11,9 @@ from loguru import logger
 
 from dragoman.engine.ports import Clock
 from dragoman.engine.wakeup import Once, Wakeup
-from dragoman.hooks import Hooks
+from dragoman.hooks import Hooks, PluginFault
 from dragoman.model.records import AllocationRow
-from dragoman.model.stock import Stock, merge
+from dragoman.model.stock import Stock, listing_fault, merge
 from dragoman_hookspecs import DragomanError, Inventory
 
 
@@ -159,7 +159,10 @@ class NodeInventory:
     async def _scan(self, type_: str) -> bool:
         before = (self._lists.get(type_), self._degraded.get(type_), self._protected)
         try:
-            self._accept(type_, await self._hooks.discover_devices(type_))
+            listing = await self._hooks.discover_devices(type_)
+            if fault := listing_fault(listing):
+                raise PluginFault(f"device manager {type_} gave a list that cannot be used: {fault}")
+            self._accept(type_, listing)
             succeeded = True
         except DragomanError as error:
             self._mark(type_, str(error))

@@ -53,14 +53,9 @@ def fit_device(
         _check_counters(device.counters, sets)
         fitted = replace(fitted, taints=_fit_taints(device.taints, taint, warn))
     except Unfit as error:
-        refusal = str(error)
-    except (TypeError, ValueError, AttributeError) as error:
-        # Types are the plugin's promise; breaking it must cost that device only.
-        refusal = f"its manager gave a value of a wrong type: {error}"
-    else:
-        return Fitted(device=fitted, warnings=tuple(warnings))
-    warn("not published", refusal)
-    return Fitted(device=None, refusal=refusal, warnings=tuple(warnings))
+        warn("not published", str(error))
+        return Fitted(device=None, refusal=str(error), warnings=tuple(warnings))
+    return Fitted(device=fitted, warnings=tuple(warnings))
 
 
 def fit_counter_sets(sets: Iterable[CounterSet], taken: Collection[str], warn: Warn) -> dict[str, CounterSet]:

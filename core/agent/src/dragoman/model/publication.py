@@ -80,6 +80,13 @@ class _Build:
         }
 
     def decide(self, item: Stocked) -> Decision:
+        try:
+            return self._decide(item)
+        except (TypeError, ValueError, AttributeError) as error:
+            # Types are the plugin's promise; breaking it must cost that device only.
+            return self._refuse(item, f"its manager gave a value of a wrong type: {error}")
+
+    def _decide(self, item: Stocked) -> Decision:
         device, rules = item.device, self._rules
         if item.withheld:
             return self._refuse(item, item.withheld)

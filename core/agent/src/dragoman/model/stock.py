@@ -38,6 +38,20 @@ class Stock:
         return {item.device.name: item.manager for item in self.devices if not item.withheld}
 
 
+def listing_fault(listing: Inventory) -> str:
+    """Say what in a list is not of the type that the plugin API asks for, or "".
+
+    Only what tells devices apart is looked at; a wrong value of one device costs that device when it is published.
+    """
+    for device in listing.devices:
+        if not isinstance(device, Device) or not isinstance(device.name, str) or not _is_text(device.link):
+            return f"{device!r} is not a device with a name and a link"
+    for item in listing.counter_sets:
+        if not isinstance(item, CounterSet) or not isinstance(item.name, str) or not isinstance(item.counters, Mapping):
+            return f"{item!r} is not a counter set with a name and counters"
+    return "" if _is_text(listing.partition_type_attribute) else "partition_type_attribute is not a name"
+
+
 def merge(
     lists: Mapping[str, Inventory], rows: Iterable[AllocationRow], protected: frozenset[str] | None = frozenset()
 ) -> Stock:
@@ -70,6 +84,10 @@ def merge(
             if listing.partition_type_attribute
         },
     )
+
+
+def _is_text(value: object) -> bool:
+    return value is None or isinstance(value, str)
 
 
 def _held(rows: Iterable[AllocationRow]) -> dict[str, AllocationRow]:
