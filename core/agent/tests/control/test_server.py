@@ -40,8 +40,8 @@ def names(folder: Path) -> list[str]:
 
 async def until(condition: Callable[[], bool]) -> None:
     """Let the loop turn until the kernel has told what it must tell; the time limit of the test bounds it."""
-    while not condition():
-        await asyncio.sleep(0)  # noqa: ASYNC110 - the end of a connection sets no event while a handler runs
+    while not condition():  # noqa: ASYNC110 - the end of a connection sets no event while a handler runs
+        await asyncio.sleep(0)
 
 
 async def test_a_method_gets_its_params_and_the_caller_its_result(serve: Serve, path: Path) -> None:

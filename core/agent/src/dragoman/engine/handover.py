@@ -1,0 +1,308 @@
+"""One active agent for a node: how an agent gets the lock, gives it up to a newcomer, and takes it back.
+
+A newcomer (rolling update) loads, then asks the holder for the lock. The holder lets its operations end, closes the
+ledger, releases the lock and turns passive; the newcomer locks, recovers and serves. A connection between the two
+tells the holder when the newcomer has died: it then takes the lock back. The lock itself decides in every case, as only
+its owner opens the ledger.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Protocol
+
+from loguru import logger
+
+from dragoman.engine.gate import Gate, StillRunning
+from dragoman.engine.ports import Clock
+from dragoman.engine.waiting import finished
+from dragoman.model.states import IllegalTransition
+from dragoman.store.lock import NodeLock
+from dragoman_hookspecs import DragomanError
+
+DRAIN_WITHIN = 20.0
+"""Seconds that running operations get to end, and background work after them; above the limits of most hooks."""
+LOCK_WITHIN = 10.0
+"""Seconds that a newcomer waits for a lock that was given up; it is free already."""
+ASK_AGAIN = 2.0
+"""Seconds between two attempts to get the lock, or to take it back."""
+
+
+class HandoverRefused(DragomanError):
+    """The lock is not given up now. Says why."""
+
+
+class State(enum.StrEnum):
+    """Where an agent is between its start and its end."""
+
+    LOADING = "loading"
+    """Plugins and settings are loaded; the lock was not asked for."""
+    ASKING = "asking"
+    """Another agent holds the lock and is asked for it."""
+    LOCKING = "locking"
+    """The holder has given up the lock."""
+    RECOVERING = "recovering"
+    """The lock is held; ledger and devices are brought in order."""
+    ACTIVE = "active"
+    """This is the agent that serves the node."""
+    DRAINING = "draining"
+    """A newcomer has asked; operations come to their end."""
+    PASSIVE = "passive"
+    """Another agent is the active one; this one keeps its sockets and hands calls on."""
+
+
+TRANSITIONS: Mapping[State, frozenset[State]] = {
+    State.LOADING: frozenset({State.ASKING, State.RECOVERING}),
+    State.ASKING: frozenset({State.ASKING, State.LOCKING, State.RECOVERING}),
+    State.LOCKING: frozenset({State.ASKING, State.RECOVERING}),
+    State.RECOVERING: frozenset({State.ACTIVE, State.LOADING, State.PASSIVE}),
+    State.ACTIVE: frozenset({State.DRAINING}),
+    State.DRAINING: frozenset({State.ACTIVE, State.PASSIVE}),
+    State.PASSIVE: frozenset({State.PASSIVE, State.RECOVERING}),
+}
+"""From a state to the next. RECOVERING goes back to where it came from when recovery fails."""
+
+
+class Course:
+    """The state of one agent, and a sentence for people that says why it is not active."""
+
+    def __init__(self) -> None:
+        self.state = State.LOADING
+        self.reason = "the agent is loading"
+
+    def go(self, state: State, reason: str = "") -> None:
+        """Enter a state. Raises ``IllegalTransition``."""
+        if state not in TRANSITIONS[self.state]:
+            raise IllegalTransition(f"an agent cannot go from {self.state} to {state}")
+        if (self.state, self.reason) != (state, reason):
+            logger.info("agent is {}{}", state, f": {reason}" if reason else "")
+        self.state, self.reason = state, reason
+
+
+class Node(Protocol):
+    """What the application does on the way. Errors other than ``DragomanError`` are faults of the program."""
+
+    async def open_ledger(self) -> None:
+        """Open the ledger; the lock is held."""
+
+    async def recover(self) -> None:
+        """Undo what is unfinished, recover devices, assert files. Operations of its own pass the closed gate."""
+
+    async def become_active(self) -> None:
+        """Serve: sockets that are not there yet, runtime connection, background work. The gate is open.
+
+        When it returns, the control socket's path leads to this process. It may be called again after
+        ``become_passive``, with the ledger still open or opened anew: sandboxes that came or went meanwhile must be
+        learned (``GatedSandboxes.resynchronize``).
+        """
+
+    async def become_passive(self) -> None:
+        """End all background work that uses the ledger or changes devices, slices or claim status; keep the sockets.
+
+        Called with the ledger open and no operation running.
+        """
+
+    async def close_ledger(self) -> None:
+        """Close the ledger if it is open."""
+
+
+class LifeLine(Protocol):
+    """A newcomer's connection to the agent that gave up the lock for it."""
+
+    async def serving(self) -> None:
+        """Tell it that this agent is active. Raises ``DragomanError``."""
+
+    def close(self) -> None:
+        """Let it take the lock back."""
+
+
+class Asker(Protocol):
+    """Reaches the agent that holds the lock."""
+
+    async def ask(self) -> LifeLine:
+        """Have the lock given up. Raises ``Unavailable`` where nobody answers in time, ``Refused`` with the reason."""
+
+
+class Newcomer(Protocol):
+    """An agent that asked for the lock."""
+
+    @property
+    def lost(self) -> bool:
+        """Whether it is gone."""
+
+    async def wait_lost(self) -> None:
+        """Wait until it is gone."""
+
+
+class Handover:
+    """Both sides: ``take`` at start, then ``hand_over`` when a newcomer asks."""
+
+    def __init__(self, *, node: Node, gate: Gate, lock: NodeLock, asker: Asker, clock: Clock) -> None:
+        self._node = node
+        self._gate = gate
+        self._lock = lock
+        self._asker = asker
+        self._clock = clock
+        self._course = Course()
+        self._line: LifeLine | None = None
+        self._newcomer: Newcomer | None = None
+        self._watch: asyncio.Task[None] | None = None
+
+    @property
+    def state(self) -> State:
+        """Where this agent is."""
+        return self._course.state
+
+    @property
+    def reason(self) -> str:
+        """Why it is not active, for the readiness probe; "" where it is."""
+        return self._course.reason
+
+    async def take(self) -> None:
+        """Become the active agent, however long the holder takes to let go. Cancel it to stop waiting.
+
+        Raises what ``open_ledger``, ``recover`` or ``become_active`` raised; the lock is then free again, and the
+        agent that gave it up takes it back.
+        """
+        line = await self._get_lock()
+        try:
+            await self._become_active(otherwise=State.LOADING)
+        except BaseException:
+            if line is not None:
+                line.close()
+            raise
+        self._line = line
+        if line is not None:
+            try:
+                await line.serving()
+            except DragomanError as error:
+                # It cannot take the lock back while this agent has it, so there is nothing to fear.
+                logger.warning("the agent that handed over was not told that this one serves: {}", error)
+
+    async def _get_lock(self) -> LifeLine | None:
+        while not self._lock.try_acquire():
+            self._course.go(State.ASKING, self._held())
+            try:
+                line = await self._asker.ask()
+            except DragomanError as error:
+                self._course.go(State.ASKING, f"{self._held()}: {error}")
+                await self._clock.sleep(ASK_AGAIN)
+                continue
+            self._course.go(State.LOCKING, "the lock of the node was given up")
+            try:
+                if await self._lock.acquire(LOCK_WITHIN):
+                    return line
+            except BaseException:
+                line.close()
+                raise
+            line.close()
+        return None
+
+    def _held(self) -> str:
+        return f"the lock of the node is held by {self._lock.holder() or 'another process'}"
+
+    async def _become_active(self, otherwise: State) -> None:
+        self._gate.close()
+        self._course.go(State.RECOVERING, "the agent is recovering")
+        try:
+            await self._node.open_ledger()
+            async with self._gate.exclusive("recovery"):
+                await self._node.recover()
+            self._gate.open()
+            await self._node.become_active()
+        except BaseException as error:
+            self._gate.close()
+            await _attempt("become passive", self._node.become_passive)
+            await self._let_go()
+            self._course.go(otherwise, f"recovery failed: {error}")
+            raise
+        self._course.go(State.ACTIVE)
+
+    async def _let_go(self) -> None:
+        await _attempt("close the ledger", self._node.close_ledger)
+        self._lock.release()
+
+    async def hand_over(self, newcomer: Newcomer, name: str) -> None:
+        """Give up the lock; ``name`` is the newcomer's, for people. Once this returns, tell it so.
+
+        Raises ``HandoverRefused`` where this agent is not the active one, operations do not end in time, or the
+        newcomer is gone; this agent then is as active as before.
+        """
+        if self._course.state is not State.ACTIVE:
+            raise HandoverRefused(f"this agent is {self._course.state} ({self._course.reason}); ask again")
+        self._course.go(State.DRAINING, f"handing over to {name}")
+        self._gate.close()
+        quiet = False
+        try:
+            await self._gate.drain(self._clock, DRAIN_WITHIN)
+            quiet = True
+            await self._quieten()
+            if newcomer.lost:
+                raise HandoverRefused(f"{name} is gone")
+        except BaseException as error:
+            await self._stay(again=quiet)
+            if isinstance(error, DragomanError):
+                raise HandoverRefused(f"the lock is not handed over to {name}: {error}") from error
+            raise
+        await self._let_go()
+        self._course.go(State.PASSIVE, f"{name} is taking over")
+        self._newcomer = newcomer
+        self._watch = asyncio.create_task(self._take_back(newcomer, name))
+
+    async def _quieten(self) -> None:
+        work = asyncio.ensure_future(self._node.become_passive())
+        try:
+            if not await finished(self._clock, DRAIN_WITHIN, work):
+                raise StillRunning(f"background work has not ended within {DRAIN_WITHIN:g} s")
+            work.result()
+        finally:
+            work.cancel()
+
+    async def _stay(self, *, again: bool) -> None:
+        self._gate.open()
+        if again:
+            await _attempt("go on as the active agent", self._node.become_active)
+        self._course.go(State.ACTIVE)
+
+    async def newcomer_serves(self, newcomer: Newcomer) -> None:
+        """Hand calls on from now; the newcomer has recovered and serves."""
+        if self._course.state is State.PASSIVE and newcomer is self._newcomer:
+            self._course.go(State.PASSIVE, "another agent is the active one of this node")
+            self._gate.elsewhere()
+
+    async def _take_back(self, newcomer: Newcomer, name: str) -> None:
+        """Wait for the newcomer's end, then for the lock: only the kernel knows when the last user of it is gone."""
+        await newcomer.wait_lost()
+        logger.warning("{} has gone; this agent takes the lock back as soon as it is free", name)
+        # Calls go to whoever answers, and are tried again, until this agent has the lock.
+        self._gate.elsewhere()
+        while True:
+            await self._lock.acquire()
+            try:
+                await self._become_active(otherwise=State.PASSIVE)
+            except Exception as error:  # noqa: BLE001 - a node without an active agent has to be tried again
+                logger.opt(exception=error).error("the lock was taken back, but this agent cannot serve: {}", error)
+                self._gate.elsewhere()
+                await self._clock.sleep(ASK_AGAIN)
+            else:
+                return
+
+    async def stop(self) -> None:
+        """End: close the ledger and release the lock, if held. The application has drained its calls before."""
+        if self._watch is not None:
+            self._watch.cancel()
+            await asyncio.wait({self._watch})
+        if self._line is not None:
+            self._line.close()
+        self._gate.close()
+        await self._let_go()
+
+
+async def _attempt(what: str, step: Callable[[], Awaitable[None]]) -> None:
+    """Take a step that has no alternative: a failure is told and the way goes on."""
+    try:
+        await step()
+    except Exception as error:  # noqa: BLE001 - see above
+        logger.opt(exception=error).error("the agent could not {}: {}", what, error)
