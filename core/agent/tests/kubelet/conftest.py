@@ -11,6 +11,7 @@ from typing import Any
 
 import grpc
 import pytest
+import pytest_asyncio
 from loguru import logger
 
 from dragoman.kubelet.edge import KubeletEdge, KubeletOptions
@@ -19,6 +20,13 @@ from dragoman.kubelet.rpc import call
 from dragoman.model.claims import ClaimRef, PrepareAnswer
 from dragoman_hookspecs import HealthReport
 from dragoman_testkit.sandbox.kubelet import FakeKubelet, Timings
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run this folder's tests in one loop, as the agent does: gRPC delivers late events of a loop that has ended."""
+    for item in items:
+        if item.path.parent == Path(__file__).parent and item.get_closest_marker("asyncio"):
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
 
 
 class RealClock:
@@ -172,7 +180,7 @@ def cluster() -> Cluster:
     return Cluster()
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def kubelet(root: Path, cluster: Cluster) -> AsyncIterator[FakeKubelet]:
     """A kubelet with short times; the clock is real."""
     fake = FakeKubelet(root, "node-7", RealClock(), cluster.read, wipe=cluster.wipe, timings=QUICK_KUBELET)

@@ -26,9 +26,9 @@ class Calls:
         self._numbers = itertools.count(1)
         self._running: set[asyncio.Task[object]] = set()
 
-    async def run(self, what: str, work: Callable[[], Awaitable[Answer]]) -> Answer:
-        """Run the work in a task of its own and wait for it."""
-        task = asyncio.create_task(self._traced(what, f"{what}-{next(self._numbers)}", work))
+    async def run(self, what: str, about: str, work: Callable[[], Awaitable[Answer]]) -> Answer:
+        """Run the work in a task of its own and wait for it; ``what`` and ``about`` are for the log."""
+        task = asyncio.create_task(self._traced(f"{what}-{next(self._numbers)}", about, work))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
         return await asyncio.shield(task)
@@ -41,11 +41,12 @@ class Calls:
         _, pending = await asyncio.wait(running, timeout=seconds)
         return len(pending)
 
-    async def _traced(self, what: str, request_id: str, work: Callable[[], Awaitable[Answer]]) -> Answer:
+    async def _traced(self, request_id: str, about: str, work: Callable[[], Awaitable[Answer]]) -> Answer:
         with logger.contextualize(request_id=request_id):
             begin = self._clock.monotonic()
-            logger.info("{what} begins", what=what)
+            logger.info("call {request_id} begins: {about}", request_id=request_id, about=about)
             try:
                 return await work()
             finally:
-                logger.info("{what} ends after {seconds:.3f} s", what=what, seconds=self._clock.monotonic() - begin)
+                seconds = self._clock.monotonic() - begin
+                logger.info("call {request_id} ends after {seconds:.3f} s", request_id=request_id, seconds=seconds)

@@ -41,7 +41,9 @@ class _Dra:
 
     async def _prepare(self, request: Any, _context: Any) -> Any:
         claims = _refs(request.claims)
-        answers, fault = await self._calls.run("prepare", lambda: _guarded(self._claims.prepare, claims))
+        answers, fault = await self._calls.run(
+            "prepare", _names(claims), lambda: _guarded(self._claims.prepare, claims)
+        )
         response = self._messages.NodePrepareResourcesResponse()
         for claim in claims:
             answer = answers.get(claim.uid) or PrepareAnswer(error=f"prepare of {claim}: {fault}")
@@ -53,7 +55,9 @@ class _Dra:
 
     async def _unprepare(self, request: Any, _context: Any) -> Any:
         claims = _refs(request.claims)
-        answers, fault = await self._calls.run("unprepare", lambda: _guarded(self._claims.unprepare, claims))
+        answers, fault = await self._calls.run(
+            "unprepare", _names(claims), lambda: _guarded(self._claims.unprepare, claims)
+        )
         response = self._messages.NodeUnprepareResourcesResponse()
         for claim in claims:
             response.claims[claim.uid].error = clean(answers.get(claim.uid, f"unprepare of {claim}: {fault}"))
@@ -86,3 +90,7 @@ def _refs(claims: Iterable[Any]) -> list[ClaimRef]:
     """Read the claims of a request. A pod that lists one claim twice brings its UID twice; it is answered once."""
     refs = (ClaimRef(uid=claim.uid, namespace=claim.namespace, name=claim.name) for claim in claims)
     return list({ref.uid: ref for ref in refs}.values())
+
+
+def _names(claims: Sequence[ClaimRef]) -> str:
+    return ", ".join(map(str, claims)) or "no claims"

@@ -93,14 +93,15 @@ class Registrar:
         self._give_up()
 
     async def _announce(self, attempt: int) -> None:
-        self._update(attempts=attempt, refused=False)
-        if not self.state.value.registered:
-            self._update(reason=f"attempt {attempt} of {self._retry.attempts}: no answer of the kubelet yet")
+        self._update(refused=False)
         if self._listener.lost():
             try:
                 await self._listener.open()
             except SocketFailed as error:
                 self._update(refused=True, reason=str(error))
+        self._update(attempts=attempt)
+        if not (self.state.value.registered or self.state.value.refused):
+            self._update(reason=f"attempt {attempt} of {self._retry.attempts}: no answer of the kubelet yet")
 
     async def _accepted(self) -> bool:
         """Wait for the kubelet's word. One that has asked who we are gets the full time from then on."""
