@@ -181,6 +181,18 @@ async def test_an_unavailable_server_is_tried_again_ever_more_slowly_with_the_la
         assert node.publisher.state.error == ""
 
 
+async def test_a_pool_is_published_again_when_what_followed_it_may_have_been_written_in_part() -> None:
+    node = Node(device("dummy0"))
+    async with node.running():
+        node.sink.errors = [Unavailable("connection reset")]
+        await node.discover(device("dummy1"))
+        await node.discover(device("dummy0"))
+        await node.clock.advance(1)
+        assert [list(spec.devices) for pool in node.sink.pools for spec in pool.slices] == [
+            [device("dummy0", attributes={"deviceManager": "dummy"})]
+        ] * 2
+
+
 async def test_pauses_after_failures_do_not_grow_without_limit() -> None:
     node = Node()
     node.sink.errors = [Unavailable("no route") for _ in range(12)]

@@ -95,7 +95,6 @@ class Publisher:
 
     async def _publish(self) -> bool:
         """Publish what is true now; give False where another try may help."""
-        self._bell.hush()
         wanted = self._source(lists=self._lists)
         if wanted.pool == self._settled:
             self._tell(wanted)
