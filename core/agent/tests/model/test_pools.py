@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from dragoman.model.claims import ClaimRef
-from dragoman.model.pools import Assignment, PoolConfig, PoolFilter, assign, matches, pins, pool_faults
+from dragoman.model.pools import Assignment, PoolConfig, PoolFilter, assign, matches, pins
 from dragoman.model.records import AllocationKey, AllocationRow
 from dragoman.model.states import AllocationState
 from dragoman_hookspecs import Device, FilterValue, Match
@@ -136,23 +136,3 @@ def test_a_pool_and_no_pool_are_a_conflict_too() -> None:
 
 def test_admin_access_pins_nothing() -> None:
     assert pins([row(VF, "b", admin=True)]) == {}
-
-
-def test_faults_of_the_configuration_are_found_before_any_device_is_seen() -> None:
-    pools = [
-        PoolConfig(name="a", filter=PoolFilter(if_names=("eth0", "eth0"))),
-        PoolConfig(name="a", filter=PoolFilter(if_names=("eth0", "eth1"))),
-        PoolConfig(name=""),
-        PoolConfig(name="é" * 33),
-    ]
-    assert [str(fault) for fault in pool_faults(pools)] == [
-        "[2].name: must have 1 to 64 bytes",
-        "[3].name: must have 1 to 64 bytes",
-        "pool a is configured 2 times",
-        "ifNames value eth0 is in 2 pools",
-    ]
-
-
-def test_pools_that_overlap_by_other_fields_pass_the_check_of_the_configuration() -> None:
-    pools = [PoolConfig(name=name, filter=PoolFilter(pf_names=("ens1f0",))) for name in ("a", "b")]
-    assert pool_faults(pools) == ()

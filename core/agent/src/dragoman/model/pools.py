@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 
 from dragoman.model.records import AllocationRow
-from dragoman_hookspecs import Device, Fault, FilterValue, Match, json_key
-
-POOL_NAME_BYTES = 64
-"""The name is published as a string attribute, and those hold 64 bytes."""
+from dragoman_hookspecs import Device, FilterValue, Match, json_key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,23 +83,6 @@ def assign(
     if not found:
         return Assignment(refusal="no pool matches it")
     return Assignment(pool=found[0], ambiguity=_ambiguity(found))
-
-
-def pool_faults(pools: Sequence[PoolConfig]) -> tuple[Fault, ...]:
-    """Check what is known before any device is seen; paths are relative to ``pools``.
-
-    Two pools of one name, and one value of ``ifNames`` in two pools (an interface is one device), are faults.
-    """
-    faults = [
-        Fault(f"[{index}].name", f"must have 1 to {POOL_NAME_BYTES} bytes")
-        for index, pool in enumerate(pools)
-        if not 0 < len(pool.name.encode(errors="replace")) <= POOL_NAME_BYTES
-    ]
-    names = Counter(pool.name for pool in pools)
-    faults += [Fault("", f"pool {name} is configured {count} times") for name, count in names.items() if count > 1]
-    if_names = Counter(value for pool in pools if pool.filter for value in set(pool.filter.if_names))
-    faults += [Fault("", f"ifNames value {name} is in {count} pools") for name, count in if_names.items() if count > 1]
-    return tuple(faults)
 
 
 def _asked(pool_filter: PoolFilter) -> Iterable[tuple[str, tuple[str, ...]]]:
