@@ -59,9 +59,10 @@ class LifeLine:
 class LockRequest:
     """Asks the agent at a control socket for the lock of the node."""
 
-    def __init__(self, path: Path, version: str) -> None:
+    def __init__(self, path: Path, version: str, answer_within: float = ANSWER_WITHIN) -> None:
         self._path = path
         self._version = version
+        self._answer_within = answer_within
 
     async def ask(self) -> LifeLine:
         """Have the lock given up. Raises ``Unavailable`` where nobody answers, or ``Refused`` with the holder's reason.
@@ -71,7 +72,7 @@ class LockRequest:
         connection = await Connection.open(self._path)
         try:
             params = {"pid": os.getpid(), "version": self._version}
-            await connection.call("handover", params, seconds=ANSWER_WITHIN)
+            await connection.call("handover", params, seconds=self._answer_within)
         except RemoteError as error:
             connection.close()
             raise Refused(f"the active agent does not hand over now: {error}") from error

@@ -183,7 +183,8 @@ class Handover:
 
     async def _get_lock(self) -> LifeLine | None:
         while not self._lock.try_acquire():
-            self._course.go(State.ASKING, self._held())
+            if self._course.state is not State.ASKING:
+                self._course.go(State.ASKING, self._held())
             try:
                 line = await self._asker.ask()
             except DragomanError as error:
