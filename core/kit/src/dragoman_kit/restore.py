@@ -1,0 +1,158 @@
+"""The way back of a link: from a pod, or from wherever the kernel put it, to the host, and made as it was."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from dragoman_hookspecs import DeviceError, ForeignLink, HostPaths, JsonObject, Netns
+from dragoman_kit import configure, identity, netns
+from dragoman_kit.configure import step
+from dragoman_kit.netlink import LinkInfo, Netlink
+
+SPARE_NAME = "dragoman%d"
+"""The kernel fills in a free number: the name of a link whose own name a foreign link has taken."""
+
+_HARDWARE_SECONDS = 2.0
+_POLL_SECONDS = 0.05
+
+
+def move_back(former: JsonObject, target: Netns | None, *, host: HostPaths | None = None) -> None:
+    """Bring a link back to the host and make it as ``former``, which ``snapshot`` gave, says.
+
+    The link is looked for by its identity in ``target``, and then on the host, where the kernel puts hardware when a
+    namespace ends. A link that is gone is success. Name, MTU, MAC, alias, master, up state, addresses, routes, rules
+    and permanent neighbours come back; a move between namespaces leaves no pod address on the link.
+
+    Raises ``DeviceError`` when something could not be put back (all else is), and ``ForeignLink`` when a foreign link
+    has taken the name: that one is left alone, and ours is on the host, complete, under a spare name. Both may be tried
+    again.
+    """
+    with Netlink() as outside:
+        if target is not None:
+            _fetch(outside, former, target)
+        if link := _on_host(outside, former, host or HostPaths()):
+            _restore(outside, link, former)
+
+
+def _fetch(outside: Netlink, former: JsonObject, target: Netns) -> None:
+    with contextlib.ExitStack() as stack:
+        try:
+            handle = stack.enter_context(netns.opened(target))
+        except FileNotFoundError:
+            return
+        home = stack.enter_context(netns.opened(netns.own()))
+        inside = stack.enter_context(Netlink.inside(handle))
+        link = _find(inside, former)
+        if link is None or netns.cookie(home) == netns.cookie(handle):
+            return
+        with step(f"move link {link.name} back to the host as {former['name']}"):
+            _send_home(outside, inside, link, home, former)
+
+
+def _send_home(outside: Netlink, inside: Netlink, link: LinkInfo, home: int, former: JsonObject) -> None:
+    name = SPARE_NAME if outside.link(former["name"]) else former["name"]
+    try:
+        inside.set_link(link.index, net_ns_fd=home, ifname=name)
+    except FileExistsError:
+        # Somebody took the name since. The kernel may have moved the link all the same, and only not renamed it.
+        if _find(inside, former):
+            inside.set_link(link.index, net_ns_fd=home, ifname=SPARE_NAME)
+
+
+def _on_host(outside: Netlink, former: JsonObject, host: HostPaths) -> LinkInfo | None:
+    """Find the link on the host. Hardware returns there by itself, some time after its namespace has ended."""
+    if (link := _find(outside, former)) or former["kind"] is not None:
+        return link
+    sort, _, address = former["identity"].partition(":")
+    driver = host.sys / "bus" / "pci" / "devices" / address / "driver"
+    deadline = time.monotonic() + _HARDWARE_SECONDS
+    while time.monotonic() < deadline:
+        if sort == "pci" and not driver.exists():
+            return None
+        time.sleep(_POLL_SECONDS)
+        if link := _find(outside, former):
+            return link
+    if sort == "pci":
+        raise DeviceError(f"link {former['name']} ({address}) is not back on the host yet; it is looked for again")
+    return None
+
+
+def _find(netlink: Netlink, former: JsonObject) -> LinkInfo | None:
+    return identity.find(netlink.links(), former["identity"], former["mac"])
+
+
+def _restore(outside: Netlink, link: LinkInfo, former: JsonObject) -> None:
+    failures: list[str] = []
+    named = link.name == former["name"] or _rename(outside, link, former)
+    for key, now in (("mtu", link.mtu), ("mac", link.mac), ("alias", link.alias)):
+        if former[key] is not None and former[key] != now:
+            with _noting(failures, f"set {key} to {former[key]}"):
+                outside.set_link(link.index, **_change(key, former[key]))
+    with _noting(failures, f"make it a port of {former['master']}"):
+        _enslave(outside, link, former["master"])
+    with _noting(failures, f"bring it {'up' if former['up'] else 'down'}"):
+        outside.set_link(link.index, up=former["up"])
+    _restore_network(outside, link, former, failures)
+    if failures:
+        raise DeviceError(f"link {former['name']} is back on the host, but one cannot {'; '.join(failures)}")
+    if not named and not former["identity"].startswith("tag:"):
+        raise ForeignLink(
+            f"link {former['name']} is back on the host as {_find_name(outside, former)}: "
+            f"a foreign link has taken its name; rename that one"
+        )
+
+
+def _restore_network(outside: Netlink, link: LinkInfo, former: JsonObject, failures: list[str]) -> None:
+    for entry in former["addresses"]:
+        with _noting(failures, f"give it address {entry['address']}/{entry['prefixlen']}"):
+            configure.add_address(outside, link.index, entry, detect_duplicates=True)
+    for entry in configure.in_order(former["routes"]):
+        with _noting(failures, f"add route {configure.describe_route(entry)}"):
+            configure.add_route(outside, link.index, entry, former["ifindex"])
+    for entry in former["rules"]:
+        with _noting(failures, f"add the rule of priority {entry.get('priority')} to table {entry['table']}"):
+            configure.add_rule(outside, entry)
+    for entry in former["neighbours"]:
+        with _noting(failures, f"add neighbour {entry['dst']}"):
+            configure.add_neighbour(outside, link.index, entry)
+
+
+def _rename(outside: Netlink, link: LinkInfo, former: JsonObject) -> bool:
+    if (other := outside.link(former["name"])) and other.index != link.index:
+        return False
+    if link.up:
+        # Before Linux 6.2 a link that is up keeps its name.
+        outside.set_link(link.index, up=False)
+    for entry in former["addresses"]:
+        # An earlier attempt may have given them back already, and a rename writes new labels.
+        with contextlib.suppress(OSError):
+            outside.delete_address(entry | {"index": link.index})
+    with contextlib.suppress(FileExistsError):
+        outside.set_link(link.index, ifname=former["name"])
+        return True
+    return False
+
+
+def _change(key: str, value: Any) -> JsonObject:
+    return {{"mac": "address", "alias": "ifalias"}.get(key, key): value}
+
+
+def _enslave(outside: Netlink, link: LinkInfo, name: str | None) -> None:
+    if name and (master := outside.link(name)) and master.index != link.master:
+        outside.set_link(link.index, master=master.index)
+
+
+def _find_name(outside: Netlink, former: JsonObject) -> str:
+    link = _find(outside, former)
+    return link.name if link else former["name"]
+
+
+@contextlib.contextmanager
+def _noting(failures: list[str], what: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        failures.append(f"{what}: {error.strerror}")

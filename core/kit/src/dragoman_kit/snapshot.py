@@ -1,0 +1,91 @@
+"""The host side of a link as a JSON object: what has to come back when the link does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dragoman_hookspecs import JsonObject, Link
+from dragoman_kit import identity
+from dragoman_kit.netlink import LinkInfo, Netlink
+from dragoman_kit.wire import Entry
+
+_SNAPSHOT_VERSION = 1
+
+# rtnetlink(7): who made a route, and what kind of route it is.
+_PROTO_REDIRECT, _PROTO_KERNEL, _PROTO_RA = 1, 2, 9
+_TYPE_UNICAST = 1
+_FLAG_CLONED = 0x200
+_STANDING_TABLES = frozenset({253, 254, 255})
+
+# if_addr.h: IFA_PROTO of addresses that the kernel makes itself (loopback, router advertisement, link-local).
+_ADDRESS_OF_KERNEL = frozenset({1, 2, 3})
+_IFA_F_TEMPORARY = 0x01
+_NUD_PERMANENT = 0x80
+_AF_INET6 = 10
+
+
+def snapshot(link: Link) -> JsonObject:
+    """Read the host side of a link in the calling thread's namespace.
+
+    The object has ``version``, ``name``, ``ifindex``, ``identity``, ``kind`` (None for hardware), ``alias``, ``up``,
+    ``mtu``, ``mac``, ``master`` (a name or None) and the lists ``addresses``, ``routes``, ``rules`` and ``neighbours``,
+    whose items are entries of ``dragoman_kit.wire``. What the kernel makes by itself is left out: it will do so again.
+
+    Raises ``LinkMissing`` or ``ForeignLink``.
+    """
+    with Netlink() as netlink:
+        found = identity.require(netlink, link.identity, link.name)
+        routes = _routes(netlink, found)
+        return {
+            "version": _SNAPSHOT_VERSION,
+            "name": found.name,
+            "ifindex": found.index,
+            "identity": link.identity,
+            "kind": found.kind,
+            "alias": found.alias,
+            "up": found.up,
+            "mtu": found.mtu,
+            "mac": found.mac,
+            "master": _master(netlink, found),
+            "addresses": [entry for entry in netlink.addresses(found.index) if _is_own_address(entry)],
+            "routes": routes,
+            "rules": _rules(netlink, found, routes),
+            "neighbours": [entry for entry in netlink.neighbours(found.index) if entry["state"] & _NUD_PERMANENT],
+        }
+
+
+def _routes(netlink: Netlink, link: LinkInfo) -> list[Entry]:
+    kernel = {_PROTO_REDIRECT, _PROTO_KERNEL, _PROTO_RA}
+    return [
+        {key: value for key, value in entry.items() if key not in ("cacheinfo", "nh_id")}
+        for entry in netlink.routes(link.index)
+        if entry["proto"] not in kernel and not entry["flags"] & _FLAG_CLONED
+    ]
+
+
+def _rules(netlink: Netlink, link: LinkInfo, routes: Iterable[Entry]) -> list[Entry]:
+    """Rules that name the link, and those that lead to a table which only this link makes useful."""
+    tables = {entry["table"] for entry in routes} - _STANDING_TABLES
+    own = {number for number in tables if not any(_over_another(entry, link) for entry in netlink.table(number))}
+    return [
+        entry
+        for entry in netlink.rules()
+        if link.name in (entry.get("iifname"), entry.get("oifname")) or entry["table"] in own
+    ]
+
+
+def _over_another(entry: Entry, link: LinkInfo) -> bool:
+    hops = entry.get("multipath") or [entry]
+    return entry["type"] == _TYPE_UNICAST and any(hop.get("oif") != link.index for hop in hops)
+
+
+def _is_own_address(entry: Entry) -> bool:
+    if entry.get("proto") in _ADDRESS_OF_KERNEL:
+        return False
+    return not (entry["family"] == _AF_INET6 and entry["flags"] & _IFA_F_TEMPORARY)
+
+
+def _master(netlink: Netlink, link: LinkInfo) -> str | None:
+    if link.master is None:
+        return None
+    return next((other.name for other in netlink.links() if other.index == link.master), None)
