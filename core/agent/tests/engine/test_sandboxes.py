@@ -10,8 +10,9 @@ import pytest
 from dragoman.model.claims import Claim
 from dragoman.model.sandboxes import Container, Sandbox
 from dragoman.model.states import AttachmentState
-from dragoman_hookspecs import DeviceError, LinkMissing
+from dragoman_hookspecs import Device, DeviceError, Inventory, LinkMissing
 from dragoman_testkit.fakes.cluster import MemoryPodClaim
+from dragoman_testkit.fakes.hooks import FakeManager
 from dragoman_testkit.fakes.node import DRIVER, POOL, FakeNode, opaque, pod_consumer
 
 BUDGET = 1.5
@@ -324,3 +325,13 @@ async def test_nothing_is_written_on_the_way_out(node: FakeNode) -> None:
     assert (len(node.status.writes), node.source.reads) == (before, reads)
     assert node.reporting.pending == 0
     reporting.cancel()
+
+
+async def test_a_link_that_became_the_hosts_uplink_is_not_moved(tmp_path: Path) -> None:
+    nic = Device(name="nic0", identity="mac:02:00:00:00:00:01", link="nic0")
+    node = FakeNode(tmp_path, FakeManager(inventory=Inventory(devices=(nic,))))
+    claim = await prepared(node, "a", "nic0")
+    node.links.uplinks = frozenset({"nic0"})
+    await run(node, node.sandbox(claim))
+    assert node.hooks.called("attach_device") == []
+    assert "default route" in node.events.events[0].message

@@ -114,7 +114,12 @@ class Attaching:
 
     async def _snapshot(self, row: AllocationRow) -> JsonObject | None:
         target = row.prepared.target if row.prepared else None
-        return await self.parts.links.snapshot(target) if isinstance(target, Link) else None
+        if not isinstance(target, Link):
+            return None
+        # It may have become the way of the host since it was published; a link of our own making cannot.
+        if row.device.link is not None and target.name in await self.parts.links.protected():
+            raise DeviceError(f"link {target.name} of {row.key} carries a default route of the host and is not moved")
+        return await self.parts.links.snapshot(target)
 
     async def _undo(self, intent: AttachmentRow, cause: DragomanError) -> None:
         try:

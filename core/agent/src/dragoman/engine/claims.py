@@ -32,6 +32,9 @@ from dragoman.model.states import AllocationState
 from dragoman.model.status import ClaimStatus
 from dragoman_hookspecs import DragomanError, Prepared, rules
 
+Find = Callable[[str], Known | None]
+"""Finds an advertised device by name."""
+
 PREPARE_SECONDS = 40.0
 """The kubelet gives up after 45 s and asks again only after 60 to 90 s, so waiting for a device has to end before."""
 
@@ -39,9 +42,7 @@ PREPARE_SECONDS = 40.0
 class Claims:
     """Answers prepare and unprepare. Every claim gets its own answer; one bad claim does not touch the others."""
 
-    def __init__(
-        self, parts: Parts, source: ClaimSource, find: Callable[[str], Known | None], reporting: Reporting
-    ) -> None:
+    def __init__(self, parts: Parts, source: ClaimSource, find: Find, reporting: Reporting) -> None:
         self._parts = parts
         self._source = source
         self._find = find
