@@ -41,10 +41,6 @@ class PluginState(enum.StrEnum):
     """A section of the settings whose plugin is not installed here."""
 
 
-SERVING = frozenset({PluginState.LOADED, PluginState.DISABLED, PluginState.DEGRADED})
-"""States in which hooks are called."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginStatus:
     """One plugin as ``dragoman plugins`` shows it; an entry point with several descriptors gives several.
@@ -69,7 +65,7 @@ class PluginStatus:
         of = f" of {self.distribution} {self.version}".rstrip() if self.distribution else ""
         return f"plugin {self.name}{of}"
 
-    def refused(self, state: PluginState, reason: str) -> PluginStatus:
+    def became(self, state: PluginState, reason: str) -> PluginStatus:
         """Give the same plugin in another state."""
         return replace(self, state=state, reason=reason)
 
@@ -97,9 +93,9 @@ def inspect(entry: EntryPoint) -> PluginStatus:
     try:
         required = _api_range(entry)
     except InvalidRequirement as error:
-        return status.refused(PluginState.INCOMPATIBLE, f"a requirement of {name} cannot be read: {error}")
+        return status.became(PluginState.INCOMPATIBLE, f"a requirement of {name} cannot be read: {error}")
     if required is None:
-        return status.refused(
+        return status.became(
             PluginState.INCOMPATIBLE, f"{name} does not say which {API} it requires: add it to its dependencies"
         )
     status = replace(status, api=str(required.specifier) or "any")
@@ -108,7 +104,7 @@ def inspect(entry: EntryPoint) -> PluginStatus:
         reason = (
             f"{name} requires {API}{required.specifier}, and {ours} is installed: install a version of it for this API"
         )
-        return status.refused(PluginState.INCOMPATIBLE, reason)
+        return status.became(PluginState.INCOMPATIBLE, reason)
     return status
 
 

@@ -97,6 +97,17 @@ class PluginSet:
         if faults:
             raise InvalidConfig(faults)
 
+    def resettle(self, plugin: LoadedPlugin, *, enabled: bool, settings: Any) -> LoadedPlugin:
+        """Record other settings of a plugin whose object stays, and put it in place."""
+        changed = replace(
+            plugin,
+            enabled=enabled,
+            settings=settings,
+            status=_serving(plugin.status, plugin.descriptor, enabled=enabled),
+        )
+        self.replace(plugin, changed)
+        return changed
+
     def recreate(self, plugin: LoadedPlugin, sections: Sections) -> LoadedPlugin:
         """Make a plugin's object anew for other settings, without putting it in place. Raises ``DragomanError``."""
         try:
@@ -104,10 +115,28 @@ class PluginSet:
         except Rejected as error:
             raise DragomanError(f"{plugin.status} keeps its settings: {error}") from error
 
+    def revive(self, sections: Sections) -> list[LoadedPlugin]:
+        """Load the plugins whose settings were refused before and are good now; gives those."""
+        revived: list[LoadedPlugin] = []
+        for status in self.statuses:
+            if status.state is PluginState.INVALID_SETTINGS:
+                (descriptor,) = (each for each in self.descriptors if _with_descriptor(status, each) == status)
+                try:
+                    revived.append(_create(status, descriptor, sections, self.context, self.limit))
+                except Rejected as error:
+                    self._record(status, status.became(error.state, str(error)))
+                else:
+                    self._record(status, revived[-1].status)
+        self.loaded = tuple(sorted((*self.loaded, *revived), key=lambda plugin: plugin.status.name))
+        return revived
+
+    def _record(self, old: PluginStatus, new: PluginStatus) -> None:
+        self.statuses = tuple(new if status == old else status for status in self.statuses)
+
     def replace(self, old: LoadedPlugin, new: LoadedPlugin) -> None:
         """Put the new form of a plugin in the place of the old one."""
         self.loaded = tuple(new if plugin is old else plugin for plugin in self.loaded)
-        self.statuses = tuple(new.status if status == old.status else status for status in self.statuses)
+        self._record(old.status, new.status)
 
 
 def contexts(base: Context) -> ContextFactory:
@@ -139,7 +168,7 @@ def load(
     for entry in in_name_order(installed() if entry_points is None else entry_points):
         status = inspect(entry)
         if _is_named(status, blocked):
-            loading.statuses.append(status.refused(PluginState.BLOCKED, "the settings say that it must not be loaded"))
+            loading.statuses.append(status.became(PluginState.BLOCKED, "the settings say that it must not be loaded"))
         else:
             loading.add_entry_point(entry, status)
     return loading.finish(required)
@@ -226,7 +255,7 @@ class _Loading:
         self._owners.update(dict.fromkeys(names, (owner, status)))
 
     def _refuse(self, status: PluginStatus, error: Rejected) -> None:
-        self.statuses.append(status.refused(error.state, str(error)))
+        self.statuses.append(status.became(error.state, str(error)))
         bound = logger.bind(plugin=status.name)
         bound.warning(f"{status} is left out: {error}")
         bound.opt(exception=error).debug(f"where {status} failed")
@@ -253,15 +282,20 @@ def _create(
     faults = bounded("reading its hooks", lambda: hook_faults(plugin, status.kind), limit)
     if faults:
         raise Rejected("; ".join(faults))
-    state = PluginState.LOADED if enabled else PluginState.DISABLED
-    reason = "" if enabled else f"{section_path(descriptor)}.enabled is false: only what is prepared is served"
     return LoadedPlugin(
-        status=replace(status, state=state, hooks=implemented(plugin), reason=reason),
+        status=_serving(replace(status, hooks=implemented(plugin)), descriptor, enabled=enabled),
         descriptor=descriptor,
         settings=settings,
         enabled=enabled,
         relay=_register(plugin, status.name),
     )
+
+
+def _serving(status: PluginStatus, descriptor: Descriptor, *, enabled: bool) -> PluginStatus:
+    if enabled:
+        return status.became(PluginState.LOADED, "")
+    reason = f"{section_path(descriptor)}.enabled is false: only what is prepared is served"
+    return status.became(PluginState.DISABLED, reason)
 
 
 def _register(plugin: object, name: str) -> pluggy.HookRelay:

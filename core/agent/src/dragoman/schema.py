@@ -42,9 +42,10 @@ def decode(cls: type[T], data: object, path: str = "") -> T:
     ``path`` is put before the paths of the faults. Raises ``InvalidConfig`` with all of them, or ``UnusableSchema``.
     """
     faults = list(json_faults(data))
+    hint: Any = cls
     if not faults:
         try:
-            instance: T = _adapter(cls).validate_json(json.dumps([data]))[0]
+            instance: T = _adapter(hint).validate_json(json.dumps([data]))[0]
         except ValidationError as error:
             faults = _translate(cls, data, error)
         else:

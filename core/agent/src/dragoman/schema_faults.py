@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -55,7 +56,8 @@ def not_json(value: object, path: tuple[Segment, ...] = ()) -> Iterator[Fault]:
     elif isinstance(value, float) and not math.isfinite(value):
         yield Fault(dotted(path), f"is {value}, which JSON does not have")
     elif value is not None and not isinstance(value, (bool, int, float)):
-        yield Fault(dotted(path), f"is a Python {type(value).__name__}, which JSON does not have; put it in quotes")
+        hint = "; put it in quotes" if isinstance(value, dt.date) else ""
+        yield Fault(dotted(path), f"is a Python {type(value).__name__}, which JSON does not have{hint}")
 
 
 def shown(value: object) -> str:

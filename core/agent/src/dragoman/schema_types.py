@@ -87,7 +87,7 @@ def _children(hint: Any, segment: Segment) -> list[Any]:
         return [Any]
     if dataclasses.is_dataclass(hint):
         known = field_types(hint)  # type: ignore[arg-type]  # annotations are classes
-        return [known[segment]] if segment in known else []
+        return [known[segment]] if isinstance(segment, str) and segment in known else []
     origin, args = get_origin(hint), get_args(hint)
     if not isinstance(origin, type) or not args:
         return []

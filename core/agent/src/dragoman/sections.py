@@ -26,7 +26,8 @@ class Sections:
         path = section_path(descriptor)
         section = (self.managers if isinstance(descriptor, DeviceManager) else self.others).get(descriptor.settings_key)
         section = {} if section is None else section
-        enabled, faults = True, []
+        enabled: object = True
+        faults: list[Fault] = []
         if isinstance(section, Mapping):
             section = dict(section)
             enabled = section.pop(RESERVED_KEY, True)
@@ -38,7 +39,7 @@ class Sections:
             faults.extend(error.faults)
         if faults:
             raise InvalidConfig(faults)
-        return enabled, settings
+        return bool(enabled), settings
 
     def paths(self) -> Iterator[tuple[str, str]]:
         """List path and key of every section."""
