@@ -53,6 +53,7 @@ class Node:
     async def become_active(self) -> None:
         assert self.ledger_open
         assert self.gate.mode is Mode.OPEN
+        await asyncio.sleep(0)  # lets those in who wait at the gate
         await self._step("become_active")
 
     async def become_passive(self) -> None:
@@ -379,6 +380,35 @@ async def test_a_holder_that_cannot_take_back_tries_again_and_leaves_the_lock_fr
     old.node.fails.clear()
     await world.clock.advance(ASK_AGAIN)
     assert (old.state, old.lock.held) == (State.ACTIVE, True)
+
+
+async def test_operations_that_came_in_end_before_a_failed_start_closes_the_ledger(world: World) -> None:
+    old = await world.active()
+    new = world.agent(old)
+    async with world.taking(new) as taking:
+        await taking
+    release = asyncio.Event()
+
+    async def operate() -> bool:
+        async with old.gate.operation("waits for whoever is active"):
+            await release.wait()
+            return old.node.ledger_open
+
+    old.node.fails["become_active"] = DragomanError("the socket cannot be made")
+    new.asker.lines[0].close()
+    await world.clock.settle()
+    old.gate.close()
+    operation = asyncio.create_task(operate())
+    new.die()
+    await world.clock.advance(1)
+    assert (old.state, old.lock.held) == (State.RECOVERING, True)
+    release.set()
+    assert await operation
+    await world.clock.settle()
+    assert (old.state, old.lock.held, old.node.ledger_open) == (State.PASSIVE, False, False)
+    old.node.fails.clear()
+    await world.clock.advance(ASK_AGAIN)
+    assert old.state is State.ACTIVE
 
 
 async def test_an_agent_that_took_back_can_hand_over_again(world: World) -> None:

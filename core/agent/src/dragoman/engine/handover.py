@@ -215,6 +215,7 @@ class Handover:
             await self._node.become_active()
         except BaseException as error:
             self._gate.close()
+            await _attempt("end its operations", lambda: self._gate.drain(self._clock, DRAIN_WITHIN))
             await _attempt("become passive", self._node.become_passive)
             await self._let_go()
             self._course.go(otherwise, f"recovery failed: {error}")
@@ -284,7 +285,8 @@ class Handover:
             try:
                 await self._become_active(otherwise=State.PASSIVE)
             except Exception as error:  # noqa: BLE001 - a node without an active agent has to be tried again
-                logger.opt(exception=error).error("the lock was taken back, but this agent cannot serve: {}", error)
+                fault = None if isinstance(error, DragomanError) else error
+                logger.opt(exception=fault).error("the lock was taken back, but this agent cannot serve: {}", error)
                 self._gate.elsewhere()
                 await self._clock.sleep(ASK_AGAIN)
             else:
