@@ -9,9 +9,9 @@ from typing import Any
 
 from loguru import logger
 
-from dragoman.importing import described
 from dragoman.plugins import LoadedPlugin
 from dragoman.results import result_faults
+from dragoman.schema_faults import described
 from dragoman.workers import Call, Inline, NeverBegan, Runner, StillRunning, TimedOut, Worker
 from dragoman_hookspecs import Allocation, DeviceManager, DragomanError, InvalidConfig
 

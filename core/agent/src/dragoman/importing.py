@@ -11,6 +11,7 @@ from typing import Any
 from dragoman.entrypoints import PluginState
 from dragoman.hookcheck import KINDS
 from dragoman.schema import UnusableSchema, check_schema, keys
+from dragoman.schema_faults import described
 from dragoman_hookspecs import COMMON_PARAMETERS, Descriptor, DeviceManager, DragomanError
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -51,12 +52,6 @@ def bounded(what: str, function: Callable[[], Any], seconds: float) -> Any:
     if not outcome:
         raise Rejected(f"{what} did not return within {seconds:g} s")
     return outcome[0]
-
-
-def described(error: BaseException) -> str:
-    """Write an exception in one line: its type, and its message if it has one."""
-    message = " ".join(str(error).split())
-    return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
 def import_descriptors(entry: EntryPoint, seconds: float) -> Sequence[object]:

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
 
-from dragoman.schema_faults import from_errors, not_json
+from dragoman.schema_faults import described, from_errors, not_json
 from dragoman.schema_types import Segment, at, below, dotted, field_types, is_object, known_keys, unknown_key
 from dragoman_hookspecs import DragomanError, Fault, InvalidConfig, JsonObject, json_key
 
@@ -33,7 +33,7 @@ _INSTANCES = ConfigDict(strict=True, revalidate_instances="always", arbitrary_ty
 
 
 class UnusableSchema(DragomanError):
-    """A dataclass has a field whose type cannot be decoded from JSON: a fault of the program or of a plugin."""
+    """A dataclass cannot be decoded from JSON, whatever the data: a fault of the program or of a plugin."""
 
 
 def decode(cls: type[T], data: object, path: str = "") -> T:
@@ -48,6 +48,10 @@ def decode(cls: type[T], data: object, path: str = "") -> T:
             instance: T = _adapter(hint).validate_json(json.dumps([data]))[0]
         except ValidationError as error:
             faults = _translate(cls, data, error)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # checks of a plugin's class may even raise SystemExit
+            raise UnusableSchema(f"a check of {cls.__name__} broke: {described(error)}") from error
         else:
             return instance
     raise InvalidConfig(Fault(below(path, fault.path), fault.message) for fault in faults)

@@ -73,6 +73,12 @@ def shown(value: object) -> str:
     return f"a Python {type(value).__name__}"
 
 
+def described(error: BaseException) -> str:
+    """Write an exception in one line: its type, and its message if it has one."""
+    message = " ".join(str(error).split())
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
 def _text(value: str, path: tuple[Segment, ...]) -> Iterator[Fault]:
     if any("\ud800" <= character <= "\udfff" for character in value):
         yield Fault(dotted(path), "holds bytes that are not UTF-8")

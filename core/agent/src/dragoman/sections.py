@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dragoman.importing import RESERVED_KEY
-from dragoman.schema import decode
+from dragoman.schema import UnusableSchema, decode
 from dragoman_hookspecs import Descriptor, DeviceManager, Fault, InvalidConfig
 
 
@@ -37,6 +37,8 @@ class Sections:
             settings = decode(descriptor.settings, section, path)
         except InvalidConfig as error:
             faults.extend(error.faults)
+        except UnusableSchema as error:
+            faults.append(Fault(path, str(error)))
         if faults:
             raise InvalidConfig(faults)
         return bool(enabled), settings
