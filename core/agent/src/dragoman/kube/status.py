@@ -122,6 +122,7 @@ class StatusWriter:
             return
         self._times.learn(claim.uid, entries)
         sent = {(d.driver, d.pool, d.device, d.share_id or "") for d in devices}
+        self.warning = ""
         if sent.isdisjoint(map(entry_key, entries)):
             self._gate_off = api.epoch
             self.warning = (

@@ -63,12 +63,10 @@ def canonical_ips(addresses: Iterable[str]) -> list[str]:
             interface = ipaddress.ip_interface(text)
         except ValueError:
             continue
-        # A zone means nothing outside of its host, and IPv4 inside of IPv6 is refused.
-        plain = isinstance(interface, ipaddress.IPv4Interface) or not (
-            interface.ip.scope_id or interface.ip.ipv4_mapped
-        )
-        if plain:
-            found[str(interface)] = None
+        if isinstance(interface, ipaddress.IPv6Interface) and interface.ip.ipv4_mapped:
+            continue
+        # Without the zone of a link-local address, which means nothing to anybody else.
+        found[f"{interface.ip}/{interface.network.prefixlen}"] = None
     return list(found)[:IPS]
 
 

@@ -79,12 +79,11 @@ class WatchStream:
 
     def _events(self) -> Iterator[WatchEvent]:
         response = self._connect()
-        with self._lock:
-            self._response = response
         try:
-            for line in _lines(response):
-                if self._stopped:
-                    return
+            with self._lock:
+                self._response = response
+                stopped = self._stopped
+            for line in () if stopped else _lines(response):
                 event = msgspec.json.decode(line, type=WatchEvent)
                 if event.type == "ERROR":
                     raise event_failure(self._what, bytes(event.object))

@@ -24,7 +24,7 @@ MERGE = ("application/merge-patch+json", "application/strategic-merge-patch+json
 
 @dataclass(slots=True)
 class Frontend:
-    """Answers requests. ``requests`` lists verb and path of each one that came in."""
+    """Answers requests, and keeps what each one asked: verb and path, verb and field selector, Authorization."""
 
     catalogue: Catalogue
     store: Store
@@ -33,12 +33,18 @@ class Frontend:
     version: Callable[[], tuple[int, int]]
     bookmarks: float
     requests: list[tuple[str, str]] = field(default_factory=list)
+    field_selectors: list[tuple[str, str]] = field(default_factory=list)
+    authorizations: list[str] = field(default_factory=list)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer one request."""
         target = self.catalogue.resolve(request.path)
         verb = _verb(request, target)
         self.requests.append((verb, request.path))
+        self.field_selectors.append((verb, request.query.get("fieldSelector", "")))
+        if who := request.headers.get("Authorization"):
+            self.authorizations.append(who)
+        self.store.wake()
         try:
             lose = await self.faults.meet(verb, request.path)
             answer = await self._answer(request, target, verb)

@@ -66,6 +66,16 @@ class ApiServer:
         return self._front.requests
 
     @property
+    def selectors(self) -> list[tuple[str, str]]:
+        """Verb and field selector ("" for none) of each request."""
+        return self._front.field_selectors
+
+    @property
+    def authorizations(self) -> list[str]:
+        """The Authorization headers that came in."""
+        return self._front.authorizations
+
+    @property
     def version(self) -> int:
         """The resource version of the newest change."""
         return self._store.version
@@ -142,10 +152,10 @@ class ApiServer:
             await self._store.wait(version)
 
     async def until(self, condition: Callable[[], bool], limit: float = 10.0) -> None:
-        """Return once the condition holds; it is looked at after every change. Raises ``TimeoutError``."""
+        """Return once the condition holds; it is looked at after every change and request. Raises ``TimeoutError``."""
         async with asyncio.timeout(limit):
             while not condition():
-                await self.changed(self._store.version)
+                await self._store.wait(self._store.version)
 
 
 def _namespace(obj: JsonObject) -> str:

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from dragoman.kube.client import KubeClient
+from dragoman.kube.errors import ApiError
+from dragoman.kube.versions import Api, Versions
+from dragoman.model.errors import Unavailable
+from dragoman_testkit.sandbox.apiserver import ApiServer
+
+
+@pytest.mark.parametrize(
+    ("served", "chosen"),
+    [
+        (("v1beta1", "v1beta2", "v1"), "v1"),
+        (("v1beta1", "v1beta2"), "v1beta2"),
+        (("v1beta1", "v1alpha3"), "v1beta1"),
+    ],
+)
+async def test_the_newest_version_that_both_know_is_spoken(
+    server: ApiServer, versions: Versions, served: tuple[str, ...], chosen: str
+) -> None:
+    server.serve_versions(served)
+    api = await versions.api()
+    assert (api.version, api.root) == (chosen, f"/apis/resource.k8s.io/{chosen}")
+
+
+async def test_discovery_happens_once_for_concurrent_callers(server: ApiServer, versions: Versions) -> None:
+    await asyncio.gather(*(versions.api() for _ in range(5)))
+    assert [path for _, path in server.requests] == ["/apis/resource.k8s.io", "/version"]
+
+
+@pytest.mark.parametrize("served", [(), ("v1alpha3",)])
+async def test_a_server_without_a_usable_version_is_unavailable(
+    server: ApiServer, versions: Versions, served: tuple[str, ...]
+) -> None:
+    server.serve_versions(served)
+    with pytest.raises(Unavailable, match="v1 or v1beta2 or v1beta1 is needed"):
+        await versions.api()
+    server.serve_versions(("v1",))
+    assert (await versions.api()).version == "v1"
+
+
+async def test_a_version_that_is_not_served_any_more_is_discovered_anew(
+    server: ApiServer, client: KubeClient, versions: Versions
+) -> None:
+    server.serve_versions(("v1beta1",))
+    first = await versions.api()
+    server.serve_versions(("v1", "v1beta2"))
+    asked: list[str] = []
+
+    async def send(api: Api) -> bytes:
+        asked.append(api.version)
+        return await client.get(f"{api.root}/resourceslices")
+
+    assert b"ResourceSliceList" in await versions.call(send)
+    assert asked == ["v1beta1", "v1"]
+    assert (await versions.api()).epoch == first.epoch + 1
+
+
+async def test_a_missing_object_does_not_cost_a_discovery(
+    server: ApiServer, client: KubeClient, versions: Versions
+) -> None:
+    with pytest.raises(ApiError):
+        await versions.call(lambda api: client.get(f"{api.root}/resourceslices/absent"))
+    assert [path for _, path in server.requests].count("/apis/resource.k8s.io") == 1
+
+
+@pytest.mark.parametrize(("release", "shareable"), [((1, 33), False), ((1, 34), True), ((1, 37), True)])
+async def test_shareable_devices_need_kubernetes_1_34(
+    server: ApiServer, versions: Versions, release: tuple[int, int], shareable: bool
+) -> None:
+    server.server_version = release
+    api = await versions.api()
+    assert (api.server, api.shareable_devices) == (release, shareable)
