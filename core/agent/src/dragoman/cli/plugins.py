@@ -1,0 +1,74 @@
+"""``dragoman plugins``: what is installed here, and what became of it."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import click
+
+from dragoman.cli.main import Options
+from dragoman.cli.output import output_option, show
+from dragoman.control.client import AgentUnreachable, call_now
+from dragoman.plugins import PluginStatus, Sections, StartupRefused, contexts, load
+from dragoman.settings import Settings
+from dragoman_hookspecs import Context, json_key
+
+FIELDS = ("name", "distribution", "version", "api", "kind", "type", "settings_key", "hooks", "state", "reason")
+TABLE = ("name", "version", "api", "kind", "state", "reason", "hooks")
+"""Hooks last: their line may wrap."""
+
+
+@click.command("plugins")
+@output_option()
+@click.pass_obj
+def plugins(options: Options, output: str) -> None:
+    """Show the installed plugins: name, version, API, hooks, state and reason.
+
+    Asks the running agent. Where none runs, the plugins are loaded here, with the settings of this machine, and not
+    started; exit code 1 if an agent would refuse to start.
+    """
+    settings = options.load().settings
+    try:
+        statuses = call_now(settings.paths.run_dir / "control.sock", "plugins")
+        refusal = ""
+    except AgentUnreachable:
+        found, refusal = loaded_here(settings)
+        statuses = [asdict(status) for status in found]
+    columns = FIELDS if output == "json" else TABLE
+    show([json_key(column) for column in columns], rows(statuses, columns), output)
+    if refusal:
+        raise click.ClickException(refusal)
+
+
+def rows(statuses: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> list[list[Any]]:
+    """Give one row of JSON values for each plugin."""
+    return [
+        [list(status[column]) if column == "hooks" else str(status[column]) for column in columns]
+        for status in statuses
+    ]
+
+
+def loaded_here(settings: Settings) -> tuple[Sequence[PluginStatus], str]:
+    """Load the plugins without a trace on this machine; gives their statuses, and why an agent would not start."""
+    with TemporaryDirectory(prefix="dragoman-plugins-") as folder:
+        base = Context(
+            node_name=settings.node_name or socket.gethostname().lower(),
+            driver_name=settings.driver_name,
+            state_dir=Path(folder),
+            cdi_dir=Path(folder),
+        )
+        try:
+            found = load(
+                sections=Sections(managers=settings.device_manager_configs, others=settings.plugin_configs),
+                context=contexts(base),
+                required=settings.required_plugins,
+                blocked=settings.blocked_plugins,
+            )
+        except StartupRefused as error:
+            return error.statuses, str(error)
+    return found.statuses, ""
