@@ -78,7 +78,7 @@ def cast(cls: type, path: Sequence[str], text: str) -> Any:
     """
     hints = at(cls, path)
     if not hints:
-        raise InvalidConfig.at(dotted(path), _no_such_place(cls, path))
+        raise _no_such_place(cls, path)
     value = _meaning(hints, text)
     if isinstance(value, dict) and any(map(is_object, hints)):
         return value
@@ -169,8 +169,7 @@ def _misfit(hint: Any, value: object) -> Fault | None:
     return None
 
 
-def _no_such_place(cls: type, path: Sequence[Segment]) -> str:
-    for end in range(1, len(path) + 1):
-        if not at(cls, path[:end]):
-            return unknown_key(str(path[end - 1]), known_keys(cls, path[: end - 1]))
-    return "is not a known key"
+def _no_such_place(cls: type, path: Sequence[Segment]) -> InvalidConfig:
+    end = next(end for end in range(1, len(path) + 1) if not at(cls, path[:end]))
+    known = known_keys(cls, path[: end - 1])
+    return InvalidConfig.at(dotted(path[:end]), unknown_key(str(path[end - 1]), known))
