@@ -89,6 +89,11 @@ class PluginCalls:
         self._worker = _runner(plugin.status.name, threads, inline=inline)
         self._scanner = _runner(f"{plugin.status.name}-scan", 1, inline=inline)
 
+    def trouble(self) -> str:
+        """Say what keeps the plugin from serving everything; empty while nothing does."""
+        hanging = [*self._worker.left_behind(), *self._scanner.left_behind()]
+        return "; ".join(filter(None, [self.down, *(f"{call} has not returned yet" for call in hanging)]))
+
     def close(self) -> None:
         """Let idle threads end; none is waited for."""
         self._worker.close()

@@ -95,10 +95,10 @@ class Lifecycle:
         self._loop = None
 
     def statuses(self) -> Sequence[PluginStatus]:
-        """Tell the state of every plugin, with what its start said."""
-        down = {calls.plugin.status: calls.down for calls in self.served if calls.down}
+        """Tell the state of every plugin, with what its start said and which calls hang."""
+        trouble = {calls.plugin.status: reason for calls in self.served if (reason := calls.trouble())}
         return [
-            status.became(PluginState.DEGRADED, down[status]) if status in down else status
+            status.became(PluginState.DEGRADED, trouble[status]) if status in trouble else status
             for status in self._plugins.statuses
         ]
 

@@ -25,7 +25,10 @@ class Runner(Protocol):
         """Have the call executed; it holds the outcome. Raises ``StillRunning``, ``NeverBegan`` or ``TimedOut``."""
 
     def close(self) -> None:
-        """Take no more calls."""
+        """End what waits for calls."""
+
+    def left_behind(self) -> list[str]:
+        """Name the calls whose limit has passed and that have not returned."""
 
 
 class TimedOut(Exception):
@@ -99,13 +102,16 @@ class Call:
         return error
 
 
+_Queue = SimpleQueue[tuple[asyncio.AbstractEventLoop, Call] | None]
+
+
 class Worker:
     """Some daemon threads, made when they are first needed, and the calls that they run."""
 
     def __init__(self, name: str, threads: int = 1) -> None:
         self._name = name
         self._size = threads
-        self._queue: SimpleQueue[tuple[asyncio.AbstractEventLoop, Call] | None] = SimpleQueue()
+        self._queue: _Queue = SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._executing: set[Call] = set()
         self._by_key: dict[Hashable, Call] = {}
@@ -121,13 +127,17 @@ class Worker:
             raise
 
     def close(self) -> None:
-        """End the threads as they get idle; one that hangs is left to its fate."""
+        """End the threads as they get idle; one that hangs is left to its fate. A later call makes new ones."""
         for _ in self._threads:
             self._queue.put(None)
+        self._threads, self._queue = [], SimpleQueue()
 
-    def executing(self) -> list[str]:
-        """Name the calls that run now."""
-        return sorted(call.name for call in list(self._executing))
+    def left_behind(self) -> list[str]:
+        """Name the calls whose limit has passed and that have not returned."""
+        return sorted(call.name for call in self._by_key.values() if call.abandoned)
+
+    def _busy_with(self) -> str:
+        return ", ".join(sorted(call.name for call in list(self._executing))) or "nothing"
 
     async def _wait_for_turn(self, call: Call) -> None:
         deadline = time.monotonic() + (call.limit if call.patient else call.queue)
@@ -145,7 +155,9 @@ class Worker:
             self._by_key[call.key] = call
         self._queue.put((asyncio.get_running_loop(), call))
         if len(self._threads) < self._size:
-            thread = threading.Thread(target=self._serve, name=f"{self._name}-{len(self._threads)}", daemon=True)
+            thread = threading.Thread(
+                target=self._serve, args=(self._queue,), name=f"{self._name}-{len(self._threads)}", daemon=True
+            )
             self._threads.append(thread)
             thread.start()
 
@@ -161,7 +173,7 @@ class Worker:
             if left <= 0 and self._abandon(call):
                 raise TimedOut
             if left <= 0:
-                raise NeverBegan(", ".join(self.executing()) or "nothing")
+                raise NeverBegan(self._busy_with())
             try:
                 async with asyncio.timeout(left):
                     await call.finished.wait()
@@ -189,8 +201,8 @@ class Worker:
             logger.warning(f"{call.name} returned after {took:.3f} s, {how}")
             call.error = None
 
-    def _serve(self) -> None:
-        while (item := self._queue.get()) is not None:
+    def _serve(self, queue: _Queue) -> None:
+        while (item := queue.get()) is not None:
             loop, call = item
             if call.decide():
                 self._executing.add(call)
@@ -211,6 +223,10 @@ class Inline:
 
     def close(self) -> None:
         """Do nothing."""
+
+    def left_behind(self) -> list[str]:
+        """Give none: without limits nothing is left behind."""
+        return []
 
 
 def _tell(loop: asyncio.AbstractEventLoop, function: Callable[[Call], None], call: Call) -> None:

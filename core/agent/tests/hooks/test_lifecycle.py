@@ -113,6 +113,15 @@ async def test_a_stop_that_raises_does_not_keep_the_others_from_stopping(make: A
     assert [hook for hook, _ in node.objects["one"].calls] == ["start", "stop"]
 
 
+async def test_plugins_serve_again_when_they_are_started_again(make: Any, alloc: Any) -> None:
+    node = make(dummy="full")
+    for _ in range(3):
+        await node.hooks.start()
+        assert await node.hooks.setup_device("dummy", alloc(), {}) == Prepared()
+        await node.hooks.stop()
+    assert [hook for hook, _ in node.objects["dummy"].calls] == ["start", "setup_device", "stop"] * 3
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
     count: int = 1

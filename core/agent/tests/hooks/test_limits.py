@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import subprocess
 import sys
 import textwrap
@@ -14,6 +15,7 @@ import pytest
 from loguru import logger
 
 from dragoman.hooks import PluginTimeout
+from dragoman.plugins import PluginState
 from dragoman_hookspecs import Netns, Prepared
 
 NETNS = Netns(path="/run/netns/x", cookie="1:2")
@@ -136,6 +138,39 @@ async def test_a_call_that_returned_late_sets_its_device_free_and_is_logged(
     assert (await node.hooks.setup_device("dummy", alloc("dev0"), {})).state == {"second": True}
     logger.remove(sink)
     assert any("setup_device for device dev0" in line and "its result is dropped" in line for line in lines)
+
+
+async def test_a_plugin_shows_as_degraded_with_the_call_that_hangs_until_it_returns(
+    make: Any, gate: Any, alloc: Any, record: Any
+) -> None:
+    node = make(dummy="plain", setup_device=0.05)
+    await left_behind(node, gate, alloc("dev0"))
+    (status,) = node.hooks.statuses()
+    assert status.state is PluginState.DEGRADED
+    assert status.reason == "setup_device for device dev0 of claim ns/claim (uid-1) has not returned yet"
+    gate.open()
+    await node.hooks.free_device("dummy", record("dev0"))
+    assert [status.state for status in node.hooks.statuses()] == [PluginState.LOADED]
+
+
+async def test_many_calls_leave_no_thread_no_key_and_no_memory_behind(make: Any, alloc: Any, record: Any) -> None:
+    node = make(dummy="plain", concurrent=2)
+
+    async def churn(rounds: int) -> None:
+        node.objects["dummy"].calls.clear()
+        for number in range(rounds):
+            await node.hooks.setup_device("dummy", alloc(f"dev{number}", claim=f"uid-{number}"), {})
+            await node.hooks.free_device("dummy", record(f"dev{number}", claim=f"uid-{number}"))
+        node.objects["dummy"].calls.clear()
+
+    await churn(50)
+    threads = threading.active_count()
+    gc.collect()
+    objects = len(gc.get_objects())
+    await churn(1000)
+    gc.collect()
+    assert threading.active_count() == threads
+    assert len(gc.get_objects()) - objects < 500
 
 
 async def test_two_calls_for_one_device_never_overlap(make: Any, gate: Any, alloc: Any) -> None:
