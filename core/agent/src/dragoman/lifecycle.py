@@ -122,6 +122,8 @@ class Lifecycle:
         return Applied(changed=tuple(changed), recreated=tuple(filter(None, recreated)), failures=failures)
 
     async def _start_or_retry(self, calls: PluginCalls) -> None:
+        if self._loop is None:
+            return  # a passive agent: all plugins are started when it becomes the active one
         if not await self._start_one(calls):
             self._retries[calls] = asyncio.create_task(self._retry(calls))
 
@@ -155,6 +157,7 @@ class Lifecycle:
             with contextlib.suppress(DragomanError):  # is in the log, and nothing else can be done
                 await calls.call("stop")
         self._started.discard(calls)
+        calls.down = ""
 
     async def _apply(self, calls: PluginCalls, sections: Sections) -> str:
         """Apply one section: "", "changed" or "recreated". Raises ``DragomanError``; the old settings hold then."""
@@ -162,7 +165,8 @@ class Lifecycle:
         enabled, settings = sections.open(old.descriptor)
         if settings == old.settings and enabled == old.enabled:
             return ""
-        if settings != old.settings and not old.has("apply_settings"):
+        by_hook = old.has("apply_settings") and calls in self._started
+        if settings != old.settings and not by_hook:
             new = await self._aside(lambda: self._plugins.recreate(old, sections))
             await self._stop_one(calls)
             self._plugins.replace(old, new)

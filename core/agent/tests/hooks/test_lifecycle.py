@@ -269,6 +269,26 @@ async def test_turning_a_manager_off_and_on_leaves_its_object_alone(cls: Any) ->
     assert cls.log == ["start 1"]
 
 
+async def test_other_settings_before_the_start_begin_nothing(cls: Any) -> None:
+    hooks = hooks_of(cls, section(1))
+    assert (await hooks.apply_settings(section(2))).changed == ("m",)
+    assert cls.log == []
+    await hooks.start()
+    assert cls.log == ["start 2"]
+
+
+async def test_a_plugin_that_could_not_start_is_made_anew_for_other_settings(cls: Any) -> None:
+    sleeper = Sleeper()
+    hooks = hooks_of(cls, section(66), sleeper=sleeper)
+    await hooks.start()
+    applied = await hooks.apply_settings(section(2))
+    assert applied.recreated == ("m",)
+    assert cls.log == ["start 66", "start 2"]
+    assert hooks.statuses()[0].state is PluginState.LOADED
+    await hooks.stop()
+    assert cls.log == ["start 66", "start 2", "stop 2"]
+
+
 async def test_an_object_made_anew_that_does_not_start_is_tried_again() -> None:
     Recreated.log = []
     sleeper = Sleeper()

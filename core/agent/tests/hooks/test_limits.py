@@ -81,9 +81,9 @@ async def test_other_devices_of_a_plugin_with_one_thread_are_told_what_it_is_bus
 
 
 async def test_another_plugin_does_not_notice_one_that_hangs(make: Any, gate: Any, alloc: Any) -> None:
-    node = make(bad="plain", good="plain", setup_device=0.05)
+    node = make(bad="plain", good="full", setup_device=0.05)
     await left_behind(node, gate, alloc("dev0"), "bad")
-    assert await node.hooks.setup_device("good", alloc("dev0"), {}) == Prepared()
+    assert await node.hooks.plan_device("good", alloc("dev0")) == {"planned": True}
 
 
 async def test_a_scan_does_not_wait_for_a_call_that_hangs_nor_a_call_for_a_scan(
@@ -130,12 +130,11 @@ async def test_a_call_that_returned_late_sets_its_device_free_and_is_logged(
 ) -> None:
     lines: list[str] = []
     sink = logger.add(lambda message: lines.append(message.record["message"]), level="WARNING")
-    node = make(dummy="plain", setup_device=0.05)
+    node = make(dummy="full", setup_device=0.05)
     await left_behind(node, gate, alloc("dev0"))
-    node.script("dummy", "setup_device", lambda _: Prepared(state={"second": True}))
     gate.open()
     await node.hooks.free_device("dummy", record("dev0"))
-    assert (await node.hooks.setup_device("dummy", alloc("dev0"), {})).state == {"second": True}
+    assert await node.hooks.plan_device("dummy", alloc("dev0")) == {"planned": True}
     logger.remove(sink)
     assert any("setup_device for device dev0" in line and "its result is dropped" in line for line in lines)
 
@@ -236,12 +235,12 @@ async def test_a_waiter_cancelled_in_the_queue_takes_its_call_along(
 async def test_the_time_in_the_queue_does_not_count_toward_the_limit_of_a_call(
     make: Any, gate: Any, alloc: Any
 ) -> None:
-    node = make(dummy="full", plan_device=0.05)
+    node = make(dummy="full", plan_device=0.5)
     node.script("dummy", "setup_device", gate)
     running = asyncio.create_task(node.hooks.setup_device("dummy", alloc("dev0"), {}))
     await gate.entered()
     planning = asyncio.create_task(node.hooks.plan_device("dummy", alloc("dev1")))
-    done, _ = await asyncio.wait([planning], timeout=0.2)
+    done, _ = await asyncio.wait([planning], timeout=0.7)
     assert not done
     gate.open()
     await running
