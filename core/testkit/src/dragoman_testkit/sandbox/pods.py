@@ -1,0 +1,52 @@
+"""All pods of the node: a life for each one that the API server names."""
+
+from __future__ import annotations
+
+import asyncio
+
+from dragoman_hookspecs import JsonObject
+from dragoman_testkit.sandbox.pod_life import Leaders, PodLife
+from dragoman_testkit.sandbox.runtime_container import FakeContainer
+
+
+class Pods:
+    """Leads the pods until ``run`` is cancelled; then their lives end where they are."""
+
+    def __init__(self, leaders: Leaders) -> None:
+        self.leaders = leaders
+        self._lives: dict[str, tuple[PodLife, asyncio.Task[None]]] = {}
+
+    async def run(self) -> None:
+        """Begin a life for each pod that appears. Raises what a life raises: a fault of the sandbox."""
+        api = self.leaders.api
+        try:
+            while True:
+                self._begin_and_forget()
+                await api.changed(api.version)
+        finally:
+            tasks = [task for _, task in self._lives.values()]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    def container(self, pod: str, container: str = "", namespace: str = "default") -> FakeContainer:
+        """Find a running container of a pod, its first one by default. Raises ``LookupError``."""
+        for life, _ in self._lives.values():
+            metadata = life.pod["metadata"]
+            if (metadata["namespace"], metadata["name"]) == (namespace, pod) and life.sandbox:
+                for found in life.sandbox.containers:
+                    if found.running and found.name == (container or found.name):
+                        return found
+        raise LookupError(f"no container{f' {container}' if container else ''} of pod {namespace}/{pod} runs here")
+
+    def _begin_and_forget(self) -> None:
+        for uid in [uid for uid, (_, task) in self._lives.items() if task.done()]:
+            self._lives.pop(uid)[1].result()
+        for pod in self.leaders.api.list("pods"):
+            if pod["metadata"]["uid"] not in self._lives and self._is_ours(pod):
+                life = PodLife(pod, self.leaders)
+                self._lives[pod["metadata"]["uid"]] = life, asyncio.create_task(life.run())
+
+    def _is_ours(self, pod: JsonObject) -> bool:
+        node: str = pod["spec"].get("nodeName", self.leaders.node_name)
+        return node == self.leaders.node_name
