@@ -163,12 +163,12 @@ async def test_many_calls_leave_no_thread_no_key_and_no_memory_behind(make: Any,
         node.objects["dummy"].calls.clear()
 
     await churn(50)
-    threads = threading.active_count()
+    threads = set(threading.enumerate())
     gc.collect()
     objects = len(gc.get_objects())
     await churn(1000)
     gc.collect()
-    assert threading.active_count() == threads
+    assert set(threading.enumerate()) <= threads
     assert len(gc.get_objects()) - objects < 500
 
 
@@ -250,11 +250,11 @@ async def test_the_time_in_the_queue_does_not_count_toward_the_limit_of_a_call(
 async def test_calls_that_were_given_up_leave_no_thread_behind(make: Any, gate: Any, alloc: Any) -> None:
     node = make(dummy="full", setup_device=0.05, queue=0.01)
     await left_behind(node, gate, alloc("dev0"))
-    before = threading.active_count()
+    before = set(threading.enumerate())
     for number in range(20):
         with pytest.raises(PluginTimeout):
             await node.hooks.plan_device("dummy", alloc(f"other{number}"))
-    assert threading.active_count() == before
+    assert set(threading.enumerate()) <= before
 
 
 def test_a_hook_that_hangs_does_not_keep_the_process_alive_nor_make_noise() -> None:
@@ -293,7 +293,7 @@ def test_a_hook_that_hangs_does_not_keep_the_process_alive_nor_make_noise() -> N
                     print("timeout")
             await hooks.stop()
 
-        asyncio.run(main())
+        asyncio.run(main(), debug=False)  # debugging tells of slow steps, which a busy machine has
     """)
     command = [
         sys.executable,
