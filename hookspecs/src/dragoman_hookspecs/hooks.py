@@ -165,8 +165,8 @@ def free_device(request: req.FreeDevice) -> None:
 def recover_devices(request: req.RecoverDevices) -> Sequence[Recovered]:  # type: ignore[empty-body]
     """Say for each record, in order, whether its device is intact, make it again where it is not, or call it lost.
 
-    When: once at start with all prepared records (also with none: time to prune what no record names), and on demand
-    when an attach missed its link.
+    When: once at start with all prepared records (``request.complete``; also with none: time to prune what no record
+    names), and on demand when an attach missed its link.
     How often: any number of times.
     May already be true: a reboot took every link; a device is inside a pod and not visible.
     Never: change the logical allocation (same device, same share, same parameters).

@@ -76,9 +76,13 @@ class FreeDevice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecoverDevices:
-    """Prepared records of this manager: all at start, some on demand."""
+    """Prepared records of this manager: all at start, some on demand.
+
+    ``complete`` tells that these are all: what the manager made and no record names may be deleted.
+    """
 
     records: Sequence[Record]
+    complete: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
