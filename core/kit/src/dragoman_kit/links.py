@@ -37,7 +37,7 @@ def move_in(former: JsonObject, parameters: Parameters, target: Netns, *, host: 
     if fault := rules.interface_name(name):
         raise DeviceError(f"link {former['name']} cannot go into the pod: {fault}")
     host = host or HostPaths()
-    with contextlib.ExitStack() as stack:
+    with step(f"attach link {former['name']}"), contextlib.ExitStack() as stack:
         with step(f"open the network namespace of the pod for link {former['name']}"):
             handle = stack.enter_context(netns.opened(target))
         outside = stack.enter_context(Netlink())

@@ -15,7 +15,7 @@ from dragoman_kit.wire import Entry
 _IFF_UP = 0x1
 # RTM_NEW…; DEL is one more and GET two more.
 _RTM_LINK, _RTM_ADDRESS, _RTM_ROUTE, _RTM_NEIGHBOUR, _RTM_RULE = 16, 20, 24, 28, 32
-_RTM_SETLINK = 19
+_RTM_SETLINK, _RTM_NEWLINKPROP = 19, 108
 _RTEXT_FILTER_SKIP_STATS = 0x8
 _FAMILIES = (socket.AF_INET, socket.AF_INET6)
 _CREATE = rtnl.NLM_F_CREATE | rtnl.NLM_F_EXCL
@@ -96,6 +96,11 @@ class Netlink(rtnl.Rtnl):
     def delete_link(self, index: int) -> None:
         """Delete a link."""
         self.request(wire.LINK, _RTM_LINK + 1, {"index": index})
+
+    def add_altname(self, index: int, name: str) -> None:
+        """Give a link an alternative name."""
+        names = {"attrs": [["IFLA_ALT_IFNAME", name]]}
+        self.request(wire.LINK, _RTM_NEWLINKPROP, {"index": index, "IFLA_PROP_LIST": names}, _CREATE)
 
     def addresses(self, index: int) -> list[Entry]:
         """List the addresses of a link."""

@@ -19,8 +19,8 @@ _HARDWARE_SECONDS = 2.0
 _POLL_SECONDS = 0.05
 
 
-def move_back(former: JsonObject, target: Netns | None, *, host: HostPaths | None = None) -> None:
-    """Bring a link back to the host and make it as ``former``, which ``snapshot`` gave, says.
+def move_back(former: JsonObject, target: Netns | None, *, host: HostPaths | None = None) -> bool:
+    """Bring a link back to the host and make it as ``former``, which ``snapshot`` gave, says. False if it is gone.
 
     The link is looked for by its identity in ``target``, and then on the host, where the kernel puts hardware when a
     namespace ends. A link that is gone is success. Name, MTU, MAC, alias, master, up state, addresses, routes, rules
@@ -30,11 +30,13 @@ def move_back(former: JsonObject, target: Netns | None, *, host: HostPaths | Non
     has taken the name: that one is left alone, and ours is on the host, complete, under a spare name. Both may be tried
     again.
     """
-    with Netlink() as outside:
+    with step(f"bring link {former['name']} back to the host"), Netlink() as outside:
         if target is not None:
             _fetch(outside, former, target)
-        if link := _on_host(outside, former, host or HostPaths()):
+        link = _on_host(outside, former, host or HostPaths())
+        if link is not None:
             _restore(outside, link, former)
+    return link is not None
 
 
 def _fetch(outside: Netlink, former: JsonObject, target: Netns) -> None:

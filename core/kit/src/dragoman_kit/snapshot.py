@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from dragoman_hookspecs import JsonObject, Link
 from dragoman_kit import identity
+from dragoman_kit.configure import step
 from dragoman_kit.netlink import LinkInfo, Netlink
 from dragoman_kit.wire import Entry
 
@@ -31,9 +32,9 @@ def snapshot(link: Link) -> JsonObject:
     ``mtu``, ``mac``, ``master`` (a name or None) and the lists ``addresses``, ``routes``, ``rules`` and ``neighbours``,
     whose items are entries of ``dragoman_kit.wire``. What the kernel makes by itself is left out: it will do so again.
 
-    Raises ``LinkMissing`` or ``ForeignLink``.
+    Raises ``LinkMissing``, ``ForeignLink``, or ``DeviceError`` when the kernel could not be asked.
     """
-    with Netlink() as netlink:
+    with step(f"read link {link.name} on the host"), Netlink() as netlink:
         found = identity.require(netlink, link.identity, link.name)
         routes = _routes(netlink, found)
         return {
