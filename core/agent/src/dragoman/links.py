@@ -1,0 +1,83 @@
+"""The edge to the kernel's links: what core itself does with them, over the kit, never on the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import ParamSpec, TypeVar
+
+from dragoman_hookspecs import HostPaths, JsonObject, Link, Netns
+from dragoman_kit import links, netns, uplinks
+from dragoman_kit.configure import step
+from dragoman_kit.netlink import Netlink
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_THREADS = 4
+
+
+class HostLinks:
+    """Satisfies the engine's ``Links``.
+
+    The threads are its own: a hook that hangs occupies none of them. They work in the network namespace that this
+    process started in.
+    """
+
+    def __init__(self, host: HostPaths | None = None) -> None:
+        self._host = host or HostPaths()
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="links")
+
+    def close(self) -> None:
+        """Give the threads back; calls that run are waited for."""
+        self._threads.shutdown()
+
+    async def netns(self, path: str) -> Netns:
+        """Name the namespace behind a path, with its cookie. Raises ``FileNotFoundError``."""
+        return await self._run(netns.identify, path)
+
+    async def same_netns(self, namespace: Netns) -> bool:
+        """Tell whether the path still names the namespace with that cookie."""
+        return await self._run(netns.same, namespace)
+
+    async def snapshot(self, link: Link) -> JsonObject:
+        """Read the host side of a link. Raises ``LinkMissing``, ``ForeignLink`` or ``DeviceError``."""
+        return await self._run(links.snapshot, link)
+
+    async def interfaces(self, namespace: Netns) -> Sequence[str]:
+        """List the interface names inside a namespace, alternative names too: they are as taken as the others.
+
+        Raises ``DeviceError``.
+        """
+        return await self._run(_interfaces, namespace)
+
+    async def restore(self, snapshot: JsonObject, namespace: Netns | None) -> None:
+        """Bring a link back to the host and make it as it was; a link that is gone is success.
+
+        Raises ``ForeignLink`` or ``DeviceError``.
+        """
+        await self._run(links.move_back, snapshot, namespace, host=self._host)
+
+    async def protected(self) -> frozenset[str]:
+        """List the host links that must not be published as exclusive. Raises ``DeviceError``."""
+        return await self._run(_protected)
+
+    async def _run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, partial(function, *args, **kwargs))
+
+
+def _interfaces(namespace: Netns) -> Sequence[str]:
+    with (
+        step(f"list the interfaces in {namespace.path}"),
+        netns.opened(namespace) as handle,
+        Netlink.inside(handle) as inside,
+    ):
+        return [name for link in inside.links() for name in (link.name, *link.altnames)]
+
+
+def _protected() -> frozenset[str]:
+    with step("look for the uplinks of this node"):
+        return uplinks.protected_links()
