@@ -306,6 +306,9 @@ def _register(plugin: object, name: str) -> pluggy.HookRelay:
         manager.check_pending()
     except Exception as error:  # a last word of pluggy on what the checks before let through
         raise Rejected(f"pluggy refuses its hooks: {error}") from error
+    seen = {caller.name for caller in manager.get_hookcallers(plugin) or ()}
+    if unseen := set(implemented(plugin)) - seen:
+        raise Rejected(f"{', '.join(sorted(unseen))} is marked @hookimpl and is no method")
     return manager.hook
 
 

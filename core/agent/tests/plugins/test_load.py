@@ -201,6 +201,10 @@ HOOK_FAULTS = {
         "    def free_device(self, request): return None",
         "has a method free_device that is not marked @hookimpl",
     ),
+    "no method": (
+        "    plan_device = hookimpl(__import__('functools').partial(lambda request: {}))",
+        "plan_device is marked @hookimpl and is no method",
+    ),
     "attach alone": (
         "    @hookimpl\n    def attach_device(self, request): return None",
         "has attach_device without detach_device",
