@@ -1,0 +1,343 @@
+"""The agent: builds everything, starts it in order, stops it in reverse. The only module that knows everything.
+
+Start: the lock of the node, the ledger, plugins, recovery; then the runtime (bounded), the kubelet, publishing. What
+stands before the ledger (sockets, the connection to the runtime, the inventory) outlives a handover; what stands on it
+is built anew each time this agent becomes the active one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import socket
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+from typing import Any
+
+from loguru import logger
+
+from dragoman import assembly
+from dragoman.clock import SystemClock
+from dragoman.control import forwarding
+from dragoman.control import handover as control_handover
+from dragoman.control.server import Call, ControlServer
+from dragoman.engine.advertised import Advertised
+from dragoman.engine.gate import Gate
+from dragoman.engine.gated import GatedClaims, GatedSandboxes, LocalServices
+from dragoman.engine.handover import Handover, State
+from dragoman.engine.health import HealthBoard
+from dragoman.engine.inventory import NodeInventory
+from dragoman.engine.node import CurrentEngine, Engine
+from dragoman.engine.publisher import Publisher
+from dragoman.engine.reporting import Reporting
+from dragoman.engine.views import allocation_views, device_views
+from dragoman.hooks import Hooks
+from dragoman.kubelet.edge import KubeletEdge
+from dragoman.model.errors import Unavailable
+from dragoman.model.limits import Server
+from dragoman.model.publication import Publishing
+from dragoman.model.records import AllocationRow
+from dragoman.nri.plugin import NriPlugin
+from dragoman.plugins import PluginSet
+from dragoman.settings import Loaded
+from dragoman.store.ledger import Ledger
+from dragoman.store.lists import KeptLists
+from dragoman.store.lock import NodeLock
+from dragoman_hookspecs import DragomanError, JsonObject
+
+NRI_WITHIN = 5.0
+"""Seconds that start-up waits for the runtime to tell its sandboxes. Without it the guards hold all the same."""
+DRIVER_KEY = "driver name"
+"""Fact in the ledger: the driver name under which its rows were prepared."""
+
+
+class DriverChanged(DragomanError):
+    """The driver name changed while claims are prepared under the old one."""
+
+
+class Agent:
+    """One agent of a node. ``reload`` loads the settings again, for SIGHUP."""
+
+    def __init__(self, loaded: Loaded, plugins: PluginSet, reload: Callable[[], Loaded]) -> None:
+        settings = loaded.settings
+        self._loaded = loaded
+        self._reload = reload
+        self._clock = SystemClock()
+        self._node = settings.node_name or socket.gethostname().lower()
+        self._ledger: Ledger | None = None
+        self._server = Server()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._nri_task: asyncio.Task[None] | None = None
+        self._serving = False
+
+        self.hooks = Hooks(plugins, assembly.limits(settings))
+        self._plugins = plugins
+        self._outside = assembly.Outside.build(settings, self._node, self._clock)
+        self._current = CurrentEngine()
+        self._gate = Gate()
+        self._build_publishing()
+        self._build_edges()
+
+    def _build_publishing(self) -> None:
+        settings = self._loaded.settings
+        self._inventory = NodeInventory(
+            hooks=self.hooks,
+            protected=self._outside.links.protected,
+            rows=self._rows,
+            clock=self._clock,
+            times=assembly.scan_times(settings),
+            last=KeptLists(self._meta, self._set_meta),
+        )
+        self._health = HealthBoard(
+            hooks=self.hooks, inventory=self._inventory, clock=self._clock, driver=settings.driver_name
+        )
+        self._advertised = Advertised(
+            hooks=self.hooks, inventory=self._inventory, health=self._health, rows=self._rows, rules=self._rules
+        )
+        self._publisher = Publisher(
+            source=self._advertised.publication,
+            sink=self._outside.kube.slices,
+            first=self._inventory.wait_first,
+            clock=self._clock,
+        )
+        self._inventory.on_change(self._publisher.poke)
+        self._health.on_change(self._publisher.poke)
+
+    def _build_edges(self) -> None:
+        settings, clock = self._loaded.settings, self._clock
+        path = assembly.control_socket(settings)
+        active = forwarding.ActiveAgent(path)
+        self._claims = GatedClaims(self._gate, self._current, active, clock)
+        self._sandboxes = GatedSandboxes(self._gate, self._current, active, clock)
+        self._kubelet = KubeletEdge(assembly.kubelet(settings, self._node), self._claims, self._health, clock)
+        self._nri = NriPlugin(
+            self._sandboxes,
+            socket=settings.paths.nri_socket,
+            name=settings.nri.name,
+            idx=settings.nri.index,
+            clock=clock,
+        )
+        self._handover = Handover(
+            node=self,
+            gate=self._gate,
+            lock=NodeLock(settings.paths.state_dir, clock),
+            asker=control_handover.LockRequest(path, version("dragoman")),
+            clock=clock,
+        )
+        local = LocalServices(self._gate, self._current, self._current)
+        self._control = ControlServer(
+            path,
+            {
+                **forwarding.handlers(local),
+                **control_handover.handlers(self._handover),
+                "status": self._on_status,
+                "plugins": self._on_plugins,
+                "devices": self._on_devices,
+                "allocations": self._on_allocations,
+                "release": self._on_release,
+            },
+        )
+
+    # --- life ------------------------------------------------------------------------------------------------------
+
+    async def run(self, stopped: asyncio.Event) -> None:
+        """Serve until ``stopped``. Raises what kept it from becoming the active agent."""
+        taking = asyncio.create_task(self._handover.take())
+        stopping = asyncio.create_task(stopped.wait())
+        try:
+            await asyncio.wait({taking, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            if taking.done():
+                taking.result()
+                await stopping
+        finally:
+            for task in (taking, stopping):
+                task.cancel()
+            await asyncio.gather(taking, stopping, return_exceptions=True)
+            await self._stop()
+
+    async def _stop(self) -> None:
+        """Stop in reverse. Devices, files, guards, rows and slices stay."""
+        if self._serving:
+            await self._kubelet.stop()
+        if self._nri_task is not None:
+            self._nri_task.cancel()
+            await asyncio.gather(self._nri_task, return_exceptions=True)
+        if self._handover.state is State.ACTIVE:
+            self._gate.close()
+            with contextlib.suppress(DragomanError):
+                await self._gate.drain(self._clock, 5.0)
+            await self.become_passive()
+        await self._handover.stop()
+        await self._control.close()
+        await self._outside.kube.close()
+        logger.info("the agent has stopped; devices, files and slices stay as they are")
+
+    async def open_ledger(self) -> None:
+        """Open the ledger and build the engine on it. Raises ``DriverChanged`` or ``LedgerTooNew``."""
+        settings = self._loaded.settings
+        self._ledger = Ledger.open(settings.paths.state_dir, assembly.boot_id(settings))
+        former = self._ledger.meta(DRIVER_KEY)
+        if former not in {None, settings.driver_name} and self._ledger.allocations():
+            raise DriverChanged(
+                f"driverName is {settings.driver_name}, but claims are still prepared as {former}: "
+                "set it back, or drain the node first"
+            )
+        self._ledger.set_meta(DRIVER_KEY, settings.driver_name)
+        parts = self._outside.parts(self._ledger, self.hooks, self._node, self._publisher.poke)
+        self._reporting = Reporting(self._outside.kube.status, self._clock)
+        self._current.set(
+            Engine(
+                parts,
+                source=self._outside.kube.claims,
+                find=self._advertised.find,
+                reporting=self._reporting,
+                pod_resources=self._outside.pod_resources,
+                orphan_grace=settings.orphans.grace_time,
+            )
+        )
+
+    async def recover(self) -> None:
+        """Start the plugins and bring the node in order."""
+        await self.hooks.start()
+        await self._current.engine.recovering.recover()
+
+    async def become_active(self) -> None:
+        """Serve: the runtime first (bounded), then the kubelet, then publishing."""
+        await self._control.publish()
+        self._begin(self._inventory.run(), self._health.run(), self._reporting.run())
+        if self._nri_task is None:
+            self._nri_task = self._task(self._nri.run())
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(NRI_WITHIN):
+                    await self._nri.wait_for(lambda state: state.synchronized)
+        else:
+            await self._sandboxes.resynchronize()
+        await self._inventory.wait_first()
+        if not self._serving:
+            await self._kubelet.serve()
+            self._kubelet.register()
+            self._serving = True
+        self._begin(self._learn_server(), self._publisher.run(), self._current.engine.orphans.run())
+        gc.collect()
+        gc.freeze()  # what start-up made lives as long as the process; collecting it costs 100 ms each time
+        logger.info("node {} is served as driver {}", self._node, self._loaded.settings.driver_name)
+
+    async def become_passive(self) -> None:
+        """End all work that changes devices, slices or claim status; the sockets stay."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks.clear()
+        with contextlib.suppress(Unavailable):
+            await self._current.engine.drain()
+        await self.hooks.stop()
+
+    async def close_ledger(self) -> None:
+        """Close the ledger if it is open."""
+        self._current.set(None)
+        ledger, self._ledger = self._ledger, None
+        if ledger is not None:
+            ledger.close()
+
+    async def reload(self) -> None:
+        """Take other settings as far as that is possible without a restart; bad ones change nothing."""
+        try:
+            loaded = self._reload()
+            self._plugins.check(assembly.sections(loaded.settings))
+        except DragomanError as error:
+            logger.error("the new settings are refused, the old ones stay: {}", error)
+            return
+        fixed = assembly.needs_restart(self._loaded.settings, loaded.settings)
+        applied = await self.hooks.apply_settings(assembly.sections(loaded.settings))
+        self._loaded = loaded
+        for name, reason in applied.failures.items():
+            logger.error("plugin {} keeps its settings: {}", name, reason)
+        for type_ in applied.recreated:
+            await self._current.engine.recovering.recover_manager(type_)
+        self._inventory.managers_changed()
+        self._publisher.poke()
+        logger.info("settings are reloaded{}", f"; a restart is needed for {', '.join(fixed)}" if fixed else "")
+
+    # --- background --------------------------------------------------------------------------------------------------
+
+    def _begin(self, *work: Coroutine[Any, Any, None]) -> None:
+        self._tasks += [self._task(each) for each in work]
+
+    def _task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        task.add_done_callback(_report)
+        return task
+
+    async def _learn_server(self) -> None:
+        """Find out what the API server takes; slices are published as for a current one until then."""
+        while True:
+            try:
+                api = await self._outside.kube.versions.api()
+            except Unavailable:
+                await self._clock.sleep(5.0)
+                continue
+            self._server = Server(minor=api.server[1])
+            self._publisher.poke()
+            return
+
+    def _rows(self) -> Sequence[AllocationRow]:
+        return self._ledger.allocations() if self._ledger else ()
+
+    def _meta(self, key: str) -> str | None:
+        return self._ledger.meta(key) if self._ledger else None
+
+    def _set_meta(self, key: str, value: str) -> None:
+        if self._ledger:
+            self._ledger.set_meta(key, value)
+
+    def _rules(self) -> Publishing:
+        settings = self._loaded.settings
+        return Publishing(node=self._node, driver=settings.driver_name, pools=settings.pools, server=self._server)
+
+    # --- the control socket ------------------------------------------------------------------------------------------
+
+    async def _on_status(self, _: Call) -> JsonObject:
+        registration, nri = self._kubelet.registration.value, self._nri.state
+        problems = [
+            self._handover.reason,
+            "" if registration.registered else f"not registered with the kubelet: {registration.reason}",
+            "" if nri.connected else f"not connected to the runtime: {nri.reason}",
+        ]
+        return {
+            "node": self._node,
+            "driver": self._loaded.settings.driver_name,
+            "state": self._handover.state.value,
+            "ready": not any(problems),
+            "reason": "; ".join(filter(None, problems)),
+            "registered": registration.registered,
+            "nri": asdict(nri),
+            "published": asdict(self._publisher.state),
+            "waitingSandboxes": self._current.engine.sandboxes.waiting(),
+            "pendingStatus": self._reporting.pending,
+            "apiRequests": self._outside.kube.client.requests,
+        }
+
+    async def _on_plugins(self, _: Call) -> list[JsonObject]:
+        return [asdict(status) for status in self.hooks.statuses()]
+
+    async def _on_devices(self, _: Call) -> Sequence[JsonObject]:
+        return device_views(self._advertised, self._current.engine.parts.ledger)
+
+    async def _on_allocations(self, _: Call) -> Sequence[JsonObject]:
+        return allocation_views(self._current.engine.parts.ledger)
+
+    async def _on_release(self, call: Call) -> JsonObject:
+        uid = str(call.params.get("uid", ""))
+        async with self._gate.operation(f"release {uid}"):
+            rows = self._current.engine.parts.ledger.of_claim(uid)
+            if rows:
+                await self._current.engine.claims.release(uid)
+        return {"released": [row.key.device for row in rows]}
+
+
+def _report(task: asyncio.Task[None]) -> None:
+    """Say at once when a task that should run for ever has died."""
+    if not task.cancelled() and (error := task.exception()):
+        logger.opt(exception=error).critical("a task of the agent died; restart it")

@@ -1,0 +1,130 @@
+"""From settings to parts: the small translations that building the agent takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from dragoman.calls import Limits
+from dragoman.cdi import CdiFolder
+from dragoman.engine.inventory import ScanTimes
+from dragoman.engine.parts import Parts
+from dragoman.engine.ports import Clock
+from dragoman.hooks import Hooks
+from dragoman.kube.access import Access
+from dragoman.kube.edge import KubeEdge
+from dragoman.kubelet.edge import KubeletOptions
+from dragoman.kubelet.podresources import PodResourcesClient
+from dragoman.kubelet.registration import Retry
+from dragoman.links import HostLinks
+from dragoman.plugins import PluginSet, contexts, load
+from dragoman.sections import Sections
+from dragoman.settings import Settings
+from dragoman.store.ledger import Ledger
+from dragoman_hookspecs import Context, HostPaths
+
+LIVE = frozenset({"device_manager_configs", "plugin_configs", "pools", "logging"})
+"""Settings that a reload applies; the others need a restart."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outside:
+    """What the engine meets of the outside, built from the settings."""
+
+    settings: Settings
+    clock: Clock
+    kube: KubeEdge
+    links: HostLinks
+    pod_resources: PodResourcesClient
+
+    @classmethod
+    def build(cls, settings: Settings, node: str, clock: Clock) -> Outside:
+        """Build it; nothing is connected yet. Raises ``Refused`` without access to an API server."""
+        access = Access(server=settings.kubernetes.server, kubeconfig=settings.kubernetes.kubeconfig)
+        return cls(
+            settings=settings,
+            clock=clock,
+            kube=KubeEdge.build(access, driver=settings.driver_name, node=node, clock=clock),
+            links=HostLinks(HostPaths(sys=settings.paths.sys, proc=settings.paths.proc)),
+            pod_resources=PodResourcesClient(settings.paths.kubelet_root / "pod-resources" / "kubelet.sock", clock),
+        )
+
+    def parts(self, ledger: Ledger, hooks: Hooks, node: str, rows_changed: Callable[[], None]) -> Parts:
+        """Give the surroundings of an engine over this ledger."""
+        return Parts(
+            driver=self.settings.driver_name,
+            pool=node,
+            ledger=ledger,
+            hooks=hooks,
+            links=self.links,
+            cdi=CdiFolder(self.settings.paths.cdi_dir, self.settings.driver_name),
+            clock=self.clock,
+            events=self.kube.events,
+            rows_changed=rows_changed,
+        )
+
+
+def plugin_set(settings: Settings, node: str) -> PluginSet:
+    """Load the installed plugins. Raises ``StartupRefused``."""
+    base = Context(
+        node_name=node,
+        driver_name=settings.driver_name,
+        state_dir=settings.paths.state_dir,
+        cdi_dir=settings.paths.cdi_dir,
+        host=HostPaths(sys=settings.paths.sys, proc=settings.paths.proc),
+    )
+    return load(
+        sections=sections(settings),
+        context=contexts(base),
+        required=settings.required_plugins,
+        blocked=settings.blocked_plugins,
+    )
+
+
+def sections(settings: Settings) -> Sections:
+    """Give the plugins' sections."""
+    return Sections(managers=settings.device_manager_configs, others=settings.plugin_configs)
+
+
+def limits(settings: Settings) -> Limits:
+    """Give the time limits of hooks."""
+    given = settings.limits
+    known = {field.name for field in fields(given)}
+    return Limits(**{field.name: getattr(given, field.name) for field in fields(Limits) if field.name in known})
+
+
+def scan_times(settings: Settings) -> ScanTimes:
+    """Give the times of scans."""
+    return ScanTimes(interval=settings.inventory.interval, settle=settings.inventory.settle)
+
+
+def kubelet(settings: Settings, node: str) -> KubeletOptions:
+    """Give what the kubelet edge needs."""
+    return KubeletOptions(
+        driver=settings.driver_name,
+        node=node,
+        root=settings.paths.kubelet_root,
+        pod_uid=settings.pod_uid,
+        retry=Retry(
+            interval=settings.dra_registration_retry_interval,
+            timeout=settings.dra_registration_timeout,
+            attempts=settings.dra_registration_max_attempts,
+        ),
+    )
+
+
+def control_socket(settings: Settings) -> Path:
+    """Give the path of the control socket."""
+    return settings.paths.run_dir / "control.sock"
+
+
+def boot_id(settings: Settings) -> str:
+    """Read the id of this boot of the host."""
+    return (settings.paths.proc / "sys" / "kernel" / "random" / "boot_id").read_text().strip()
+
+
+def needs_restart(old: Settings, new: Settings) -> Sequence[str]:
+    """Name the changed settings that a reload cannot apply."""
+    names = [field.name for field in fields(old) if field.name not in LIVE]
+    return [name for name in names if getattr(old, name) != getattr(new, name)]

@@ -1,0 +1,85 @@
+"""``dragoman agent``: run the node agent, ask how it is, and withdraw it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import socket
+
+import click
+from loguru import logger
+
+from dragoman import logs
+from dragoman.cli.main import Options
+from dragoman.control.client import call_now
+from dragoman.kubelet.environment import prepare_environment
+
+
+@click.group("agent", invoke_without_command=True)
+@click.pass_context
+def agent(ctx: click.Context) -> None:
+    """Run the node agent until SIGTERM. SIGHUP reloads the settings, SIGUSR1 writes all stacks to the log."""
+    if ctx.invoked_subcommand is None:
+        prepare_environment()
+        asyncio.run(_run(ctx.obj))
+
+
+async def _run(options: Options) -> None:
+    from dragoman import assembly  # noqa: PLC0415 - imports gRPC, which reads the environment prepared above
+    from dragoman.app import Agent  # noqa: PLC0415 - as above
+
+    loaded = options.load()
+    settings = loaded.settings
+    logs.configure("debug" if options.debug else settings.logging.level, settings.logging.format)
+    logs.enable_stack_dumps()
+    logger.info("effective settings: {}", json.dumps(loaded.effective(), default=str))
+    for warning in loaded.warnings:
+        logger.warning(warning)
+    node = settings.node_name or socket.gethostname().lower()
+    running = Agent(loaded, assembly.plugin_set(settings, node), options.load)
+    stopped, loop = asyncio.Event(), asyncio.get_running_loop()
+    reloads: set[asyncio.Task[None]] = set()
+
+    def reload() -> None:
+        task = loop.create_task(running.reload())
+        reloads.add(task)
+        task.add_done_callback(reloads.discard)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopped.set)
+    loop.add_signal_handler(signal.SIGHUP, reload)
+    await running.run(stopped)
+
+
+@agent.command("status")
+@click.pass_obj
+def status(options: Options) -> None:
+    """Show how the running agent is, as JSON; exit code 1 while it is not ready."""
+    answer = call_now(options.load().settings.paths.run_dir / "control.sock", "status")
+    click.echo(json.dumps(answer, indent=2))
+    if not answer["ready"]:
+        raise SystemExit(1)
+
+
+@agent.command("withdraw")
+@click.pass_obj
+def withdraw(options: Options) -> None:
+    """Delete the slices of this node, when Dragoman is uninstalled. Nothing else does."""
+    asyncio.run(_withdraw(options))
+
+
+async def _withdraw(options: Options) -> None:
+    from dragoman.clock import SystemClock  # noqa: PLC0415 - with the next
+    from dragoman.kube.access import Access  # noqa: PLC0415 - imports the official client
+    from dragoman.kube.edge import KubeEdge  # noqa: PLC0415 - as above
+
+    settings = options.load().settings
+    node = settings.node_name or socket.gethostname().lower()
+    access = Access(server=settings.kubernetes.server, kubeconfig=settings.kubernetes.kubeconfig)
+    edge = KubeEdge.build(access, driver=settings.driver_name, node=node, clock=SystemClock())
+    try:
+        await edge.slices.withdraw()
+    finally:
+        await edge.close()
+    click.echo(f"the slices of node {node} are deleted")

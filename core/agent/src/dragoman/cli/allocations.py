@@ -1,0 +1,51 @@
+"""``dragoman allocations``: what is prepared and attached, from the running agent; and the way out of a stuck claim."""
+
+from __future__ import annotations
+
+import click
+
+from dragoman.cli.main import Options
+from dragoman.cli.output import output_option, show
+from dragoman.control.client import call_now
+
+COLUMNS = (
+    "claim",
+    "uid",
+    "pods",
+    "request",
+    "device",
+    "share",
+    "capacity",
+    "state",
+    "attachment",
+    "interface",
+    "prepared",
+    "failure",
+)
+
+
+@click.group("allocations", invoke_without_command=True)
+@output_option()
+@click.pass_context
+def allocations(ctx: click.Context, output: str) -> None:
+    """Show what is prepared and attached on this node."""
+    if ctx.invoked_subcommand is None:
+        options: Options = ctx.obj
+        found = call_now(options.load().settings.paths.run_dir / "control.sock", "allocations")
+        show(COLUMNS, [[row[column] for column in COLUMNS] for row in found], output)
+
+
+@allocations.command("release")
+@click.argument("uid")
+@click.pass_obj
+def release(options: Options, uid: str) -> None:
+    """Give up the devices of the claim with this UID.
+
+    Links return to the host from what the ledger recorded, files are removed and the rows deleted, also where the
+    device manager that prepared them is not installed any more.
+    """
+    path = options.load().settings.paths.run_dir / "control.sock"
+    released = call_now(path, "release", {"uid": uid}, seconds=60)["released"]
+    if not released:
+        raise click.ClickException(f"no claim with UID {uid} is prepared on this node; see 'dragoman allocations'")
+    click.echo(f"released {', '.join(released)}")

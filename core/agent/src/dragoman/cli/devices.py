@@ -1,0 +1,27 @@
+"""``dragoman devices``: what this node has, from the running agent."""
+
+from __future__ import annotations
+
+import click
+
+from dragoman.cli.main import Options
+from dragoman.cli.output import output_option, show
+from dragoman.control.client import call_now
+
+COLUMNS = ("device", "manager", "pool", "published", "shareable", "capacity", "health", "holders", "note")
+
+
+@click.command("devices")
+@output_option()
+@click.pass_obj
+def devices(options: Options, output: str) -> None:
+    """Show the devices of this node, published or not, and who holds them."""
+    found = call_now(options.load().settings.paths.run_dir / "control.sock", "devices")
+    if output == "table":
+        found = [{**device, "capacity": _capacity(device["capacity"])} for device in found]
+    show(COLUMNS, [[device[column] for column in COLUMNS] for device in found], output)
+
+
+def _capacity(capacity: dict[str, dict[str, str]]) -> str:
+    """Write free of total, by name."""
+    return ", ".join(f"{name} {amount['free']}/{amount['total']}" for name, amount in sorted(capacity.items()))
