@@ -179,10 +179,12 @@ class Hooks:
         request = FreeDevice(record=record)
         await self._of(type_).call("free_device", request, about=about(record.allocation), patient=True)
 
-    async def recover_devices(self, type_: str, records: Sequence[Record]) -> Sequence[Recovered]:
-        """Recover; one answer for each record."""
-        subject = about(records[0].allocation) if len(records) == 1 else NOTHING
-        request = RecoverDevices(records=tuple(records))
+    async def recover_devices(
+        self, type_: str, records: Sequence[Record], *, complete: bool = False
+    ) -> Sequence[Recovered]:
+        """Recover; one answer for each record. ``complete``: these are all records of the manager."""
+        subject = about(records[0].allocation) if len(records) == 1 and not complete else NOTHING
+        request = RecoverDevices(records=tuple(records), complete=complete)
         recovered: Sequence[Recovered] = await self._of(type_).call("recover_devices", request, about=subject)
         return recovered
 

@@ -61,6 +61,15 @@ async def test_answers_and_requests_go_through_unchanged(inline: bool, make: Any
     ]
 
 
+@pytest.mark.parametrize("complete", [False, True])
+async def test_a_manager_hears_whether_the_records_are_all_that_there_are(
+    complete: bool, make: Any, record: Any
+) -> None:
+    node = make(dummy="plain")
+    await node.hooks.recover_devices("dummy", [record()], complete=complete)
+    assert [request.complete for _, request in node.objects["dummy"].calls] == [complete]
+
+
 async def test_hooks_that_are_absent_have_an_empty_answer(make: Any, alloc: Any, record: Any) -> None:
     node = make(dummy="plain")
     assert await node.hooks.check_config("dummy", alloc().device, alloc()) is None
