@@ -229,7 +229,9 @@ class FakeHooks(Hooks):
 
         await self._run("free_device", type_, record.allocation.device.name, effect, record)
 
-    async def recover_devices(self, type_: str, records: Sequence[Record]) -> Sequence[Recovered]:
+    async def recover_devices(
+        self, type_: str, records: Sequence[Record], *, complete: bool = False
+    ) -> Sequence[Recovered]:
         """Find what is in the world intact, and restore what is not."""
 
         def outcome(record: Record) -> Recovered:
