@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from dragoman.calls import Limits
 from dragoman.cdi import CdiFolder
 from dragoman.engine.inventory import ScanTimes
 from dragoman.engine.parts import Parts
 from dragoman.engine.ports import Clock
 from dragoman.hooks import Hooks
+from dragoman.hooks.calls import Limits
 from dragoman.kube.access import Access
 from dragoman.kube.edge import KubeEdge
 from dragoman.kubelet.edge import KubeletOptions
@@ -19,7 +19,7 @@ from dragoman.kubelet.podresources import PodResourcesClient
 from dragoman.kubelet.registration import Retry
 from dragoman.links import HostLinks
 from dragoman.plugins import PluginSet, contexts, load
-from dragoman.sections import Sections
+from dragoman.plugins.sections import Sections
 from dragoman.settings import Settings
 from dragoman.store.ledger import Ledger
 from dragoman_hookspecs import Context, HostPaths

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dragoman.schema import keys
-from dragoman.schema_types import known_keys
+from dragoman.schema.types import known_keys
 from dragoman.settings import SectionSchemas, Settings
 from dragoman.settings.environment import Environment
 from dragoman.settings.layers import merge

@@ -12,8 +12,8 @@ import click
 from dragoman.cli import descriptors, manifests
 from dragoman.cli.main import Options
 from dragoman.cli.output import output_option, printable, show
-from dragoman.schema_types import dotted
-from dragoman.sections import Sections
+from dragoman.plugins.sections import Sections
+from dragoman.schema.types import dotted
 from dragoman.settings import LayeredFault, Loaded, Settings, SettingsError
 from dragoman.settings.files import KIND, documents, spec
 from dragoman.settings.layers import Layer, walk

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
-from dragoman import entrypoints, plugins
-from dragoman.importing import Rejected, bounded, check_descriptor, import_descriptors
 from dragoman.model.parameters import Kind
+from dragoman.plugins import entrypoints, loading
+from dragoman.plugins.importing import Rejected, bounded, check_descriptor, import_descriptors
 from dragoman_hookspecs import Commands, Context, Descriptor, DeviceManager, RegisterCommands
 from dragoman_hookspecs.descriptors import Schema
 
@@ -50,7 +50,7 @@ def commands(
     registry = _Registry(taken)
     for entry in _entries(entries):
         with_commands = [(entry.name, each) for each in _readable(entry) if isinstance(each, Commands)]
-        loaded = plugins.load_descriptors(with_commands, context=_context)
+        loaded = loading.load_descriptors(with_commands, context=_context)
         owner = str(entrypoints.inspect(entry))
         registry.problems += [f"{owner}: {status.reason}" for status in loaded.statuses if status.reason]
         for plugin in loaded:
@@ -66,7 +66,7 @@ class _Registry:
         self.problems: list[str] = []
         self._owners = dict.fromkeys(taken, "dragoman itself")
 
-    def register(self, owner: str, plugin: plugins.LoadedPlugin) -> None:
+    def register(self, owner: str, plugin: loading.LoadedPlugin) -> None:
         """Ask one plugin; whatever it raises costs its own commands only."""
         request = RegisterCommands(add=lambda command: self._add(owner, command))
         try:

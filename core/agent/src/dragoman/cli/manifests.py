@@ -8,7 +8,7 @@ from typing import Any
 
 from dragoman.model.claims import OpaqueConfig
 from dragoman.model.parameters import COMMON_KEYS, Kind, effective
-from dragoman.schema_types import below
+from dragoman.schema.types import below
 from dragoman_hookspecs import Fault, InvalidConfig
 
 _CONFIG = {

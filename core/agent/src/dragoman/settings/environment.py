@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from dragoman import schema
-from dragoman.schema_types import known_keys, unknown_key
+from dragoman.schema.types import known_keys, unknown_key
 from dragoman.settings.errors import LayeredFault
 from dragoman.settings.layers import Layer, Path
 from dragoman.settings.model import Settings

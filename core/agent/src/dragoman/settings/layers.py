@@ -14,7 +14,7 @@ from typing import Any
 
 from dynaconf import Dynaconf
 
-from dragoman.schema_types import dotted
+from dragoman.schema.types import dotted
 from dragoman_hookspecs import JsonObject
 
 Path = tuple[str, ...]

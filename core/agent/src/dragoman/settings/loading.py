@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman import schema
-from dragoman.schema_types import at, dotted
+from dragoman.schema.types import at, dotted
 from dragoman.settings import files
 from dragoman.settings.environment import Environment, SectionSchemas
 from dragoman.settings.errors import LayeredFault, SettingsError

@@ -11,10 +11,10 @@ from typing import Any, Protocol
 
 from loguru import logger
 
-from dragoman.calls import PluginCalls, PluginFault
+from dragoman.hooks.calls import PluginCalls, PluginFault
+from dragoman.hooks.results import report_faults
+from dragoman.hooks.watches import FIRST, MOST, RealClock, Watch, WatchClock
 from dragoman.plugins import LoadedPlugin, PluginSet, PluginState, PluginStatus, Sections
-from dragoman.results import report_faults
-from dragoman.watches import FIRST, MOST, RealClock, Watch, WatchClock
 from dragoman_hookspecs import (
     ApplySettings,
     DragomanError,

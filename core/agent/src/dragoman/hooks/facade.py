@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from dragoman.calls import NOTHING, About, Limits, PluginCalls, PluginFault, PluginMissing, PluginTimeout, about
-from dragoman.lifecycle import Applied, Lifecycle, Sleeper
+from dragoman.hooks.calls import NOTHING, About, Limits, PluginCalls, PluginFault, PluginMissing, PluginTimeout, about
+from dragoman.hooks.lifecycle import Applied, Lifecycle, Sleeper
+from dragoman.hooks.watches import WatchClock
 from dragoman.plugins import LoadedPlugin, PluginSet, PluginStatus, Sections
-from dragoman.watches import WatchClock
 from dragoman_hookspecs import (
     Allocation,
     AttachDevice,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dragoman.importing import RESERVED_KEY
+from dragoman.plugins.importing import RESERVED_KEY
 from dragoman.schema import UnusableSchema, decode
 from dragoman_hookspecs import Descriptor, DeviceManager, Fault, InvalidConfig
 

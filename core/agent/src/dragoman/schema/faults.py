@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from dragoman.schema_types import Segment, below, dotted, known_keys, unknown_key
+from dragoman.schema.types import Segment, below, dotted, known_keys, unknown_key
 from dragoman_hookspecs import Fault, InvalidConfig
 
 _EXPECTED = {

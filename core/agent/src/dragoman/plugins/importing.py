@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import EntryPoint
 from typing import Any
 
-from dragoman.entrypoints import PluginState
-from dragoman.hookcheck import KINDS
+from dragoman.plugins.entrypoints import PluginState
+from dragoman.plugins.hookcheck import KINDS
 from dragoman.schema import UnusableSchema, check_schema, keys
-from dragoman.schema_faults import described
+from dragoman.schema.faults import described
 from dragoman_hookspecs import COMMON_PARAMETERS, Descriptor, DeviceManager, DragomanError
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

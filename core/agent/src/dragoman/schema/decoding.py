@@ -21,8 +21,8 @@ from typing import Any, TypeVar
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
 
-from dragoman.schema_faults import described, from_errors, not_json
-from dragoman.schema_types import Segment, at, below, dotted, field_types, is_object, known_keys, unknown_key
+from dragoman.schema.faults import described, from_errors, not_json
+from dragoman.schema.types import Segment, at, below, dotted, field_types, is_object, known_keys, unknown_key
 from dragoman_hookspecs import DragomanError, Fault, InvalidConfig, JsonObject, json_key
 
 T = TypeVar("T")

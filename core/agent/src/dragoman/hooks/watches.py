@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from dragoman.schema_faults import described
+from dragoman.schema.faults import described
 
 FIRST, MOST = 1.0, 60.0
 """Seconds before the first new attempt, doubled up to the most; a watch that held longer than that begins anew."""

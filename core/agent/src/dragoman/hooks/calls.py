@@ -9,10 +9,10 @@ from typing import Any
 
 from loguru import logger
 
+from dragoman.hooks.results import result_faults
+from dragoman.hooks.workers import Call, Inline, NeverBegan, Runner, StillRunning, TimedOut, Worker
 from dragoman.plugins import LoadedPlugin
-from dragoman.results import result_faults
-from dragoman.schema_faults import described
-from dragoman.workers import Call, Inline, NeverBegan, Runner, StillRunning, TimedOut, Worker
+from dragoman.schema.faults import described
 from dragoman_hookspecs import Allocation, DeviceManager, DragomanError, InvalidConfig
 
 

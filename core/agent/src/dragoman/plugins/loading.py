@@ -16,25 +16,12 @@ import pluggy
 from loguru import logger
 from packaging.utils import canonicalize_name
 
-from dragoman.entrypoints import PluginState, PluginStatus, discover, in_name_order, inspect, installed
-from dragoman.hookcheck import KINDS, hook_faults, implemented
-from dragoman.importing import Rejected, bounded, check_descriptor, import_descriptors
-from dragoman.sections import Sections, section_path
+from dragoman.plugins.entrypoints import PluginState, PluginStatus, in_name_order, inspect, installed
+from dragoman.plugins.hookcheck import KINDS, hook_faults, implemented
+from dragoman.plugins.importing import Rejected, bounded, check_descriptor, import_descriptors
+from dragoman.plugins.sections import Sections, section_path
 from dragoman_hookspecs import PROJECT, Context, Descriptor, DeviceManager, DragomanError, Fault, InvalidConfig
 from dragoman_hookspecs import hooks as specs
-
-__all__ = [
-    "LoadedPlugin",
-    "PluginSet",
-    "PluginState",
-    "PluginStatus",
-    "Sections",
-    "StartupRefused",
-    "contexts",
-    "discover",
-    "load",
-    "load_descriptors",
-]
 
 ContextFactory = Callable[[str], Context]
 """Gives the context of the plugin of that name; makes its folder."""
