@@ -103,6 +103,13 @@ async def test_a_read_survives_that_the_server_closed_the_kept_connection(
     assert b"1.37" in await client.get("/version")
 
 
+async def test_a_closed_client_says_so_at_once(server: ApiServer, client: KubeClient) -> None:
+    await client.aclose()
+    with pytest.raises(Unavailable, match="was closed"):
+        await client.get("/version")
+    assert server.requests == []
+
+
 async def test_a_hundred_clients_with_watches_leave_no_thread_behind(server: ApiServer) -> None:
     for _ in range(100):
         async with KubeClient(Access(server=server.url)) as client:

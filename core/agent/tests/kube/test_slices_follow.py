@@ -163,6 +163,7 @@ async def test_a_server_that_ends_the_watch_all_the_time_is_asked_again_each_tim
         server.faults.cut_watches()
         await noticed(clock)
         await clock.advance(60)
+    await watching(server, 6)
     wipe(server)
     await noticed(clock)
     await clock.advance(2)

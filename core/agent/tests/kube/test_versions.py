@@ -68,6 +68,20 @@ async def test_a_missing_object_does_not_cost_a_discovery(
     assert [path for _, path in server.requests].count("/apis/resource.k8s.io") == 1
 
 
+async def test_a_server_that_hides_its_release_is_as_old_as_its_best_version_allows(
+    server: ApiServer, versions: Versions
+) -> None:
+    server.serve_versions(("v1beta2", "v1beta1"))
+    server.faults.fail(403, path="/version", reason="Forbidden")
+    assert (await versions.api()).server == (1, 33)
+
+
+async def test_discovery_that_is_refused_is_unavailable(server: ApiServer, versions: Versions) -> None:
+    server.faults.fail(403, path="/apis", reason="Forbidden")
+    with pytest.raises(Unavailable, match="cannot be read"):
+        await versions.api()
+
+
 @pytest.mark.parametrize(("release", "shareable"), [((1, 33), False), ((1, 34), True), ((1, 37), True)])
 async def test_shareable_devices_need_kubernetes_1_34(
     server: ApiServer, versions: Versions, release: tuple[int, int], shareable: bool

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -196,6 +197,18 @@ async def test_faults_fail_only_what_they_name(http: aiohttp.ClientSession, serv
     status, body = await call(http, "POST", SLICES, slice_of("s"))
     assert (status, body["details"]["retryAfterSeconds"], server.list("resourceslices")) == (503, 3, [])
     assert (await call(http, "POST", SLICES, slice_of("s")))[0] == 201
+
+
+async def test_a_hanging_request_is_let_go_when_faults_are_cleared(
+    http: aiohttp.ClientSession, server: ApiServer
+) -> None:
+    server.faults.hang(verb="list")
+    hanging = asyncio.create_task(call(http, "GET", SLICES))
+    await server.until(lambda: bool(server.requests))
+    assert (await call(http, "GET", SLICES))[0] == 200
+    assert not hanging.done()
+    server.faults.clear()
+    assert (await hanging)[0] == 503
 
 
 async def test_a_lost_answer_has_had_its_effect(http: aiohttp.ClientSession, server: ApiServer) -> None:

@@ -38,6 +38,7 @@ class KubeClient:
         self._threads = DaemonThreads("kube", threads)
         self._streams: set[WatchStream] = set()
         self._lock = threading.Lock()
+        self._closed = False
         self.requests = 0
 
     async def __aenter__(self) -> Self:
@@ -50,6 +51,7 @@ class KubeClient:
 
     async def aclose(self) -> None:
         """End watches, let threads go and close idle connections; a request that hangs is left behind."""
+        self._closed = True
         for stream in tuple(self._streams):
             stream.stop()
         self._threads.close()
@@ -69,6 +71,8 @@ class KubeClient:
         content_type: str = JSON,
     ) -> bytes:
         """Send one request and give the body of the answer."""
+        if self._closed:
+            raise ServerUnavailable(f"{method} {path}: the connection to the API server was closed")
         timeout = (_CONNECT_SECONDS, self._timeout)
         what = f"{method} {path}"
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from dataclasses import dataclass
+from typing import Any
 
 from loguru import logger
 
 from dragoman.kube.client import MERGE_PATCH, KubeClient, decode
 from dragoman.kube.clock import Clock, timestamp
 from dragoman.kube.errors import ApiError
-from dragoman.kube.slice_cache import SliceObject
 from dragoman.model.errors import Unavailable
 from dragoman.model.status import Event
 from dragoman_hookspecs import JsonObject
@@ -121,8 +121,8 @@ class EventWriter:
         # The name of the Go recorder: object, dot, nanoseconds in hexadecimal.
         name = f"{event.subject.name[:200]}.{int(self._clock.now() * 1_000_000_000):x}{self._names:x}"
         raw = await self._client.request("POST", _collection(event), body=self._body(event, waiting, name))
-        stored = decode("event", raw, SliceObject).metadata or {}
-        self._written[event] = _Written(stored.get("name", name), waiting.count)
+        stored = decode("event", raw, dict[str, Any])
+        self._written[event] = _Written(stored["metadata"]["name"], waiting.count)
         if len(self._written) > _SERIES:
             self._written.popitem(last=False)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -35,11 +36,16 @@ class SliceList(msgspec.Struct):
 
 
 class SliceCache:
-    """By name. Own writes are newer than the events that announce them, and stay until the server says otherwise."""
+    """By name. Own writes are newer than the events that announce them, and stay until the server says otherwise.
 
-    def __init__(self) -> None:
+    ``changed(deleted)`` is called for each change by another hand.
+    """
+
+    def __init__(self, changed: Callable[[bool], None]) -> None:
+        self._changed = changed
         self._slices: dict[str, StoredSlice] = {}
         self._deleted: set[str] = set()
+        self._held: dict[str, list[tuple[str, StoredSlice]]] = {}
 
     def all(self) -> Collection[StoredSlice]:
         """Give all of them."""
@@ -55,6 +61,16 @@ class SliceCache:
         self._slices = {slice_.name: slice_ for slice_ in stored}
         self._deleted.clear()
 
+    @contextmanager
+    def writing(self, name: str) -> Iterator[None]:
+        """Hold back events of a slice until the answer to an own write is known: they may come first."""
+        self._held[name] = []
+        try:
+            yield
+        finally:
+            for kind, slice_ in self._held.pop(name):
+                self.see(kind, slice_)
+
     def wrote(self, slice_: StoredSlice) -> None:
         """Take over the answer to an own write."""
         self._slices[slice_.name] = slice_
@@ -64,23 +80,21 @@ class SliceCache:
         self._slices.pop(slice_.name, None)
         self._deleted.add(slice_.uid)
 
-    def see(self, slice_: StoredSlice) -> bool:
-        """Take over an ADDED or MODIFIED event; tells whether it is news, the doing of somebody else."""
+    def see(self, kind: str, slice_: StoredSlice) -> None:
+        """Take over an event: ADDED, MODIFIED or DELETED."""
+        held = self._held.get(slice_.name)
+        if held is not None:
+            held.append((kind, slice_))
+            return
         known = self._slices.get(slice_.name)
-        if slice_.uid in self._deleted:
-            return False
-        if known is not None and known.uid == slice_.uid and not _newer(slice_, known):
-            return False
-        self._slices[slice_.name] = slice_
-        return True
-
-    def see_deleted(self, slice_: StoredSlice) -> bool:
-        """Take over a DELETED event; tells whether it is news."""
-        known = self._slices.get(slice_.name)
-        if known is None or known.uid != slice_.uid:
-            return False
-        del self._slices[slice_.name]
-        return True
+        same = known is not None and known.uid == slice_.uid
+        if kind == "DELETED":
+            if same:
+                del self._slices[slice_.name]
+                self._changed(True)
+        elif slice_.uid not in self._deleted and not (same and known is not None and not _newer(slice_, known)):
+            self._slices[slice_.name] = slice_
+            self._changed(False)
 
 
 def _newer(one: StoredSlice, other: StoredSlice) -> bool:

@@ -25,11 +25,7 @@ _PERIOD = (300, 600)
 
 
 class SliceFollower:
-    """Feeds the cache, and says when another hand changed something.
-
-    ``position`` lists where that is due and gives where to watch from; ``lost`` asks for a list; ``seen(deleted)`` is
-    called for every foreign change.
-    """
+    """Feeds the cache. ``position`` lists where that is due and gives where to watch from; ``lost`` asks for a list."""
 
     def __init__(
         self,
@@ -41,7 +37,6 @@ class SliceFollower:
         silence: float,
         position: Callable[[], Awaitable[tuple[Api, str]]],
         lost: Callable[[], None],
-        seen: Callable[[bool], None],
     ) -> None:
         self._client = client
         self._clock = clock
@@ -50,7 +45,6 @@ class SliceFollower:
         self._silence = silence
         self._position = position
         self._lost = lost
-        self._seen = seen
         self._task: asyncio.Task[None] | None = None
         self._pause = _PAUSES[0]
 
@@ -70,7 +64,7 @@ class SliceFollower:
             try:
                 await self._watch(*await self._position())
                 self._pause = _PAUSES[0]
-            except DragomanError as error:
+            except (DragomanError, msgspec.DecodeError) as error:
                 expired = isinstance(error, ApiError) and error.status == 410
                 logger.log("DEBUG" if expired else "WARNING", "the watch of this node's slices ended: {}", error)
             self._lost()
@@ -93,9 +87,4 @@ class SliceFollower:
     def _take(self, event: WatchEvent) -> None:
         if event.type == "BOOKMARK":
             return
-        stored = msgspec.json.decode(event.object, type=SliceObject).stored()
-        if event.type == "DELETED":
-            if self._cache.see_deleted(stored):
-                self._seen(True)
-        elif self._cache.see(stored):
-            self._seen(False)
+        self._cache.see(event.type, msgspec.json.decode(event.object, type=SliceObject).stored())

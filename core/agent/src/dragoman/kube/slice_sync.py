@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 from dragoman.kube.errors import ApiError, ServerUnavailable
 from dragoman.kube.slice_cache import SliceCache
 from dragoman.kube.slice_content import WantedSlices
@@ -23,8 +25,8 @@ class _Again(Exception):
 class SliceSync:
     """Not safe for concurrent use: the publisher holds a lock."""
 
-    def __init__(self, writer: SliceWriter, versions: Versions, *, driver: str, node: str) -> None:
-        self.cache = SliceCache()
+    def __init__(self, writer: SliceWriter, versions: Versions, cache: SliceCache, *, driver: str, node: str) -> None:
+        self.cache = cache
         self._writer = writer
         self._versions = versions
         self._names = (driver, node)
@@ -79,8 +81,7 @@ class SliceSync:
     async def _delete_all(self, api: Api) -> None:
         await self._list(api)
         for stored in self.cache.all():
-            await self._writer.delete(api, stored)
-            self.cache.deleted(stored)
+            await self._erased(api, stored)
         self._listed = None
 
     async def _round(self, api: Api, wanted: WantedSlices) -> None:
@@ -107,27 +108,25 @@ class SliceSync:
 
     async def _delete(self, api: Api, stored: StoredSlice) -> None:
         try:
-            await self._writer.delete(api, stored)
+            await self._erased(api, stored)
         except ApiError as error:
             await self._conflict(api, error)
-        self.cache.deleted(stored)
 
     async def _update(
         self, api: Api, wanted: WantedSlices, index: int, stored: StoredSlice, header: JsonObject
     ) -> None:
         try:
-            answer = await self._writer.update(api, stored, header, wanted.content(index))
+            answer = await self._written(stored.name, self._writer.update(api, stored, header, wanted.content(index)))
         except ApiError as error:
             self._refusal(wanted, index, stored.name, error, stored)
             await self._conflict(api, error)
         else:
-            self.cache.wrote(answer)
             wanted.learn(index, answer)
 
     async def _create(self, api: Api, wanted: WantedSlices, index: int, header: JsonObject) -> None:
         name = slice_name(*self._names, index, self._attempts.get(index, 0))
         try:
-            answer = await self._writer.create(api, name, header, wanted.content(index))
+            answer = await self._written(name, self._writer.create(api, name, header, wanted.content(index)))
         except ApiError as error:
             self._refusal(wanted, index, name, error, None)
             if error.reason == "AlreadyExists":
@@ -138,8 +137,18 @@ class SliceSync:
                 raise _Again from error
             await self._conflict(api, error)
         else:
-            self.cache.wrote(answer)
             wanted.learn(index, answer)
+
+    async def _written(self, name: str, request: Awaitable[StoredSlice]) -> StoredSlice:
+        with self.cache.writing(name):
+            answer = await request
+            self.cache.wrote(answer)
+        return answer
+
+    async def _erased(self, api: Api, stored: StoredSlice) -> None:
+        with self.cache.writing(stored.name):
+            await self._writer.delete(api, stored)
+            self.cache.deleted(stored)
 
     def _refusal(
         self, wanted: WantedSlices, index: int, name: str, error: ApiError, stored: StoredSlice | None

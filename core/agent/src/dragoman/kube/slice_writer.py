@@ -73,11 +73,11 @@ class SliceWriter:
     async def _node_uid(self) -> str | None:
         path = f"/api/v1/nodes/{self._node}"
         try:
-            node = decode(path, await self._client.get(path), SliceObject)
+            node = decode(path, await self._client.get(path), dict[str, Any])
         except ApiError as error:
             logger.bind(node=self._node).warning("slices are published without an owner: {}", error)
             return None
-        return (node.metadata or {}).get("uid")
+        return str(node["metadata"]["uid"])
 
     def _body(self, api: Api, metadata: JsonObject, pool: JsonObject, content: JsonObject) -> JsonObject:
         spec = {"driver": self._driver, "nodeName": self._node, "pool": pool, **content}

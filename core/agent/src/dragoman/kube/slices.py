@@ -11,6 +11,7 @@ from loguru import logger
 from dragoman.kube.alarm import Alarm
 from dragoman.kube.client import KubeClient
 from dragoman.kube.clock import Clock
+from dragoman.kube.slice_cache import SliceCache
 from dragoman.kube.slice_content import WantedSlices
 from dragoman.kube.slice_follow import SliceFollower
 from dragoman.kube.slice_sync import SliceSync
@@ -54,7 +55,7 @@ class SlicePublisher:
         self._wanted: WantedSlices | None = None
         self._pause = _PAUSES[0]
         self._writer = SliceWriter(client, driver=driver, node=node)
-        self._sync = SliceSync(self._writer, versions, driver=driver, node=node)
+        self._sync = SliceSync(self._writer, versions, SliceCache(self._changed), driver=driver, node=node)
         self._alarm = Alarm(clock, self._repair)
         self._follower = SliceFollower(
             client,
@@ -64,7 +65,6 @@ class SlicePublisher:
             silence=silence,
             position=self._position,
             lost=self._sync.lost,
-            seen=self._seen,
         )
 
     async def publish(self, pool: PoolSpec) -> Sequence[str]:
@@ -122,7 +122,7 @@ class SlicePublisher:
             raise Unavailable("nothing is published yet")
         return position
 
-    def _seen(self, deleted: bool) -> None:
+    def _changed(self, deleted: bool) -> None:
         if deleted:
             # The Node may have been registered anew, and its old UID would have the garbage collector delete again.
             self._writer.forget_owner()

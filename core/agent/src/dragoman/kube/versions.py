@@ -18,6 +18,9 @@ PREFERENCE = ("v1", "v1beta2", "v1beta1")
 SHAREABLE_SINCE = (1, 34)
 """First Kubernetes release that knows devices which several claims share."""
 
+_RELEASES = {"v1": (1, 34), "v1beta2": (1, 33), "v1beta1": (1, 32)}
+"""First release with each version, for servers that do not tell theirs."""
+
 T = TypeVar("T")
 
 
@@ -96,7 +99,7 @@ class Versions:
                     f"the API server offers {names} of {GROUP}; {' or '.join(PREFERENCE)} is needed"
                 )
             epoch = 1 if known is None else known.epoch + 1
-            self._api = Api(version, await self._server(), epoch)
+            self._api = Api(version, await self._server() or _RELEASES[version], epoch)
 
     async def _served(self) -> set[str]:
         path = f"/apis/{GROUP}"
@@ -104,12 +107,17 @@ class Versions:
             group = decode(path, await self._client.get(path), _Group)
         except ApiError as error:
             if error.status != 404:
-                raise
+                raise ServerUnavailable(
+                    f"the versions of {GROUP} cannot be read: {error}", status=error.status
+                ) from error
             return set()
         return {entry.version for entry in group.versions or ()}
 
-    async def _server(self) -> tuple[int, int]:
-        server = decode("/version", await self._client.get("/version"), _Server)
+    async def _server(self) -> tuple[int, int] | None:
+        try:
+            server = decode("/version", await self._client.get("/version"), _Server)
+        except ApiError:
+            return None
         # Distributions write "34+".
         major, minor = (int(re.sub(r"\D", "", text) or 0) for text in (server.major, server.minor))
         return major, minor

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from aiohttp import web
 
@@ -22,6 +24,11 @@ APPLY = "application/apply-patch"
 MERGE = ("application/merge-patch+json", "application/strategic-merge-patch+json")
 
 
+def _recent() -> deque[Any]:
+    """A sandbox may run for days; nobody asks for more."""
+    return deque(maxlen=10_000)
+
+
 @dataclass(slots=True)
 class Frontend:
     """Answers requests, and keeps what each one asked: verb and path, verb and field selector, Authorization."""
@@ -32,9 +39,9 @@ class Frontend:
     faults: Faults
     version: Callable[[], tuple[int, int]]
     bookmarks: float
-    requests: list[tuple[str, str]] = field(default_factory=list)
-    field_selectors: list[tuple[str, str]] = field(default_factory=list)
-    authorizations: list[str] = field(default_factory=list)
+    requests: deque[tuple[str, str]] = field(default_factory=_recent)
+    field_selectors: deque[tuple[str, str]] = field(default_factory=_recent)
+    authorizations: deque[str] = field(default_factory=_recent)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer one request."""

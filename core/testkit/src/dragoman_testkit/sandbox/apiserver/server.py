@@ -62,18 +62,18 @@ class ApiServer:
 
     @property
     def requests(self) -> list[tuple[str, str]]:
-        """Verb and path of each request that came in over HTTP."""
-        return self._front.requests
+        """Verb and path of the last 10,000 requests that came in over HTTP."""
+        return list(self._front.requests)
 
     @property
     def selectors(self) -> list[tuple[str, str]]:
         """Verb and field selector ("" for none) of each request."""
-        return self._front.field_selectors
+        return list(self._front.field_selectors)
 
     @property
     def authorizations(self) -> list[str]:
         """The Authorization headers that came in."""
-        return self._front.authorizations
+        return list(self._front.authorizations)
 
     @property
     def version(self) -> int:

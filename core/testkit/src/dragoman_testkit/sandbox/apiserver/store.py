@@ -10,6 +10,8 @@ from dragoman_hookspecs import JsonObject
 from dragoman_testkit.sandbox.apiserver.errors import expired
 from dragoman_testkit.sandbox.apiserver.resources import Resource
 
+_LOG = 20_000
+
 Key = tuple[str, str]
 """Namespace ("" for cluster-wide kinds) and name."""
 
@@ -95,6 +97,10 @@ class Store:
 
     def _append(self, change: Change) -> None:
         self._log.append(change)
+        if len(self._log) > _LOG:
+            # As etcd does: a watch that is so far behind gets 410.
+            del self._log[: _LOG // 2]
+            self.compacted = self._log[0].version - 1
         self.wake()
 
 
