@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.kube.slice_json import attribute_json, content_json, device_json, index_of, slice_name
+from dragoman.kube.slice_json import content_json, device_json, index_of, slice_name
+from dragoman.model.attribute_json import attribute_json
 from dragoman.model.slices import SliceSpec
 from dragoman_hookspecs import (
     AttributeValue,

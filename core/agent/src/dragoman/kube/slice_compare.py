@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from dragoman.kube.quantity import quantity
+from dragoman.model import quantity
 from dragoman_hookspecs import JsonObject
 
 _HEAD = ("driver", "nodeName", "pool")
@@ -73,8 +73,7 @@ def _allocatable(entry: JsonObject) -> JsonObject:
 def _value(text: Any) -> Any:
     if text is None:
         return None
-    parsed = quantity(text)
-    return text if parsed is None else parsed
+    return quantity.parse(text) if quantity.is_quantity(text) else text
 
 
 def _without(entry: JsonObject, name: str) -> JsonObject:

@@ -6,9 +6,9 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
+from dragoman.model.attribute_json import attribute_json
 from dragoman.model.slices import SliceSpec
 from dragoman_hookspecs import (
-    AttributeValue,
     Capacity,
     CounterSet,
     Device,
@@ -16,7 +16,6 @@ from dragoman_hookspecs import (
     NodeAllocatable,
     RequestPolicy,
     Taint,
-    Version,
 )
 
 LIST_MEMBERS = ("bools", "ints", "strings", "versions")
@@ -39,14 +38,6 @@ def device_json(device: Device, version: str) -> JsonObject:
     """Give one device; v1beta1 nests everything but the name under ``basic``."""
     body = _device(device)
     return {"name": device.name, "basic": body} if version == "v1beta1" else {"name": device.name, **body}
-
-
-def attribute_json(value: AttributeValue) -> JsonObject:
-    """Give one attribute value: exactly one member."""
-    if isinstance(value, tuple):
-        member = _member(value[0]) + "s"
-        return {member: [_plain(element) for element in value]}
-    return {_member(value): _plain(value)}
 
 
 def slice_name(driver: str, node: str, index: int, attempt: int = 0) -> str:
@@ -82,19 +73,6 @@ def _device(device: Device) -> JsonObject:
     }
     shareable: JsonObject = {"allowMultipleAllocations": True} if device.allow_multiple_allocations else {}
     return {key: value for key, value in parts.items() if value} | shareable
-
-
-def _member(value: bool | int | str | Version) -> str:
-    # bool is an int in Python and must be asked first.
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, int):
-        return "int"
-    return "version" if isinstance(value, Version) else "string"
-
-
-def _plain(value: bool | int | str | Version) -> bool | int | str:
-    return value.text if isinstance(value, Version) else value
 
 
 def _capacity(capacity: Capacity) -> JsonObject:
