@@ -100,6 +100,16 @@ def test_addresses_routes_rules_and_neighbours_of_the_host_are_back_after_the_po
     assert "10.9.9.1" not in json.dumps(host.addresses(socket.if_nametoindex("eth1")))
 
 
+def test_sysctls_of_the_link_are_back(host: Netlink, nic: LinkInfo, pod: Pod) -> None:
+    leaves = {"ipv4/conf/eth1/rp_filter": "2", "ipv6/conf/eth1/accept_ra": "0"}
+    for leaf, value in leaves.items():
+        Path("/proc/sys/net", leaf).write_text(value)
+    before = taken()
+    move_in(before, Parameters(interface_sysctl_ipv4={"rp_filter": "1"}), pod.netns)
+    move_back(before, pod.netns)
+    assert {leaf: Path("/proc/sys/net", leaf).read_text().strip() for leaf in leaves} == leaves
+
+
 def test_a_link_that_was_down_is_down_again(host: Netlink, nic: LinkInfo, pod: Pod) -> None:
     host.set_link(nic.index, up=False)
     before = taken()

@@ -112,7 +112,7 @@ class TestSeveralParents(ManagerContract):
             record = bench.prepare(allocate(device, self.parameters()))
             with Netlink() as netlink:
                 reply = netlink.request(wire.LINK, 18, {"family": 0, "ifname": record.plan["name"]})[0]
-            data = reply.get_nested("IFLA_LINKINFO", "IFLA_INFO_DATA")
+            data = wire.decode(wire.LINK, reply).get_nested("IFLA_LINKINFO", "IFLA_INFO_DATA")
             assert data.get_attr("IFLA_MACVLAN_MODE") == device.attributes["mode"]
 
     def test_names_of_long_parents_fit_the_kernel_and_the_api_and_stay_different(self, bench: Bench) -> None:

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-from dragoman_hookspecs import HostPaths, JsonObject, Link, Netns
+from dragoman_hookspecs import Attached, HostPaths, JsonObject, Link, Netns
 from dragoman_kit import links, netns, uplinks
 from dragoman_kit.configure import step
 from dragoman_kit.netlink import Netlink
@@ -26,9 +26,9 @@ class HostLinks:
     process started in.
     """
 
-    def __init__(self, host: HostPaths | None = None) -> None:
+    def __init__(self, host: HostPaths | None = None, *, threads: int = _THREADS) -> None:
         self._host = host or HostPaths()
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="links")
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="links")
 
     def close(self) -> None:
         """Give the threads back; calls that run are waited for."""
@@ -44,7 +44,7 @@ class HostLinks:
 
     async def snapshot(self, link: Link) -> JsonObject:
         """Read the host side of a link. Raises ``LinkMissing``, ``ForeignLink`` or ``DeviceError``."""
-        return await self._run(links.snapshot, link)
+        return await self._run(links.snapshot, link, host=self._host)
 
     async def interfaces(self, namespace: Netns) -> Sequence[str]:
         """List the interface names inside a namespace, alternative names too: they are as taken as the others.
@@ -52,6 +52,14 @@ class HostLinks:
         Raises ``DeviceError``.
         """
         return await self._run(_interfaces, namespace)
+
+    async def find_inside(self, link: Link, namespace: Netns) -> tuple[JsonObject, Attached] | None:
+        """Find a link inside a namespace by its identity; None where it, or the namespace, is not there.
+
+        Gives a snapshot of its host side as far as the kernel still knows it, and what the pod sees.
+        Raises ``ForeignLink`` or ``DeviceError``.
+        """
+        return await self._run(links.find_inside, link, namespace)
 
     async def restore(self, snapshot: JsonObject, namespace: Netns | None) -> None:
         """Bring a link back to the host and make it as it was; a link that is gone is success.

@@ -71,6 +71,18 @@ async def test_a_link_is_read_and_brought_back_as_it_was(links: HostLinks, pod: 
     await links.restore(former, None)
 
 
+async def test_a_link_that_no_ledger_remembers_is_found_in_its_pod_and_comes_back(links: HostLinks, pod: Pod) -> None:
+    assert await links.find_inside(NIC, pod.netns) is None
+    moved = move_in(await links.snapshot(NIC), Parameters(pod_if_name="net1", addresses=("192.0.2.1/24",)), pod.netns)
+    found = await links.find_inside(NIC, pod.netns)
+    assert found is not None
+    assert found[1] == moved
+    await links.restore(found[0], pod.netns)
+    assert (await links.snapshot(NIC))["name"] == "eth1"
+    pod.end()
+    assert await links.find_inside(NIC, pod.netns) is None
+
+
 async def test_a_foreign_link_of_the_name_is_refused(links: HostLinks) -> None:
     with pytest.raises(ForeignLink):
         await links.snapshot(Link(name="eth1", identity="mac:02:00:00:00:00:09"))
@@ -89,9 +101,11 @@ async def test_uplinks_are_protected(links: HostLinks, host: Netlink) -> None:
     assert await links.protected() == {"eth1", "switch"}
 
 
-async def test_no_call_runs_on_the_thread_of_the_loop(links: HostLinks, pod: Pod) -> None:
+async def test_no_call_runs_on_the_thread_of_the_loop(host: Netlink, pod: Pod) -> None:
     """The loop's thread is in another namespace meanwhile, which tells where the call ran."""
+    links = HostLinks(threads=1)
     home = await links.netns("/proc/thread-self/ns/net")
     with pod.entered():
         assert await links.netns("/proc/thread-self/ns/net") == home
     assert home.cookie != pod.netns.cookie
+    links.close()

@@ -10,15 +10,15 @@ import contextlib
 import ipaddress
 from collections.abc import Iterator, Sequence
 
-from dragoman_hookspecs import Attached, DeviceError, HostPaths, JsonObject, Netns, Parameters, rules
+from dragoman_hookspecs import Attached, DeviceError, HostPaths, JsonObject, Link, Netns, Parameters, rules
 from dragoman_kit import configure, identity, netns, sysctl
 from dragoman_kit.configure import step
 from dragoman_kit.netlink import LinkInfo, Netlink
 from dragoman_kit.restore import move_back
-from dragoman_kit.snapshot import snapshot
+from dragoman_kit.snapshot import remnant, snapshot
 from dragoman_kit.wire import Entry
 
-__all__ = ["move_back", "move_in", "snapshot"]
+__all__ = ["find_inside", "move_back", "move_in", "snapshot"]
 
 _SCOPE_LINK = 253
 
@@ -54,6 +54,22 @@ def move_in(former: JsonObject, parameters: Parameters, target: Netns, *, host: 
         except BaseException as error:
             _undo(former, target, host, error)
             raise
+
+
+def find_inside(link: Link, target: Netns) -> tuple[JsonObject, Attached] | None:
+    """Find a link inside a namespace by its identity; None where it, or the namespace, is not there.
+
+    Gives a snapshot of its host side as far as the kernel still knows it, for ``move_back``, and what the pod sees.
+    Raises ``ForeignLink`` where several links claim the identity, or ``DeviceError``.
+    """
+    with step(f"look for link {link.name} in {target.path}"), contextlib.ExitStack() as stack:
+        try:
+            handle = stack.enter_context(netns.opened(target))
+        except FileNotFoundError:
+            return None
+        inside = stack.enter_context(Netlink.inside(handle))
+        found = identity.find(inside.links(), link.identity)
+        return (remnant(link, found), _describe(inside, found)) if found else None
 
 
 def _configure(inside: Netlink, name: str, former: JsonObject, parameters: Parameters) -> LinkInfo:

@@ -77,9 +77,7 @@ class NetdevManager(Generic[S]):
         """Give the devices, without those whose link could not be made because a foreign link has its name."""
         inventory = self.inventory()
         with step(f"look for links that are in the way of {self.type} devices"), Netlink() as netlink:
-            foreign = [link for link in netlink.links() if not made.is_of(self._owner, link)]
-        taken = {name for link in foreign for name in (link.name, *link.altnames)}
-        usable = tuple(device for device in inventory.devices if not self._is_blocked(device, taken))
+            usable = tuple(device for device in inventory.devices if not self._is_blocked(netlink, device))
         return replace(inventory, devices=usable)
 
     @hookimpl
@@ -119,7 +117,7 @@ class NetdevManager(Generic[S]):
         record = request.record
         prepared = _prepared(record)
         assert isinstance(prepared.target, Link)
-        former = record.snapshot or links.snapshot(prepared.target)
+        former = record.snapshot or links.snapshot(prepared.target, host=self.context.host)
         attached = links.move_in(former, record.allocation.parameters, request.netns, host=self.context.host)
         return replace(attached, state=prepared.state)
 
@@ -174,8 +172,11 @@ class NetdevManager(Generic[S]):
             return Recovered(outcome=Recovery.RESTORED, prepared=prepared)
         return Recovered(outcome=Recovery.INTACT)
 
-    def _is_blocked(self, device: Device, taken: set[str]) -> bool:
-        if device.link is not None or device.allow_multiple_allocations or self.host_name(device) not in taken:
+    def _is_blocked(self, netlink: Netlink, device: Device) -> bool:
+        if device.link is not None or device.allow_multiple_allocations:
+            return False
+        link = netlink.link(self.host_name(device))
+        if link is None or made.is_of(self._owner, link):
             return False
         self.context.logger.warning(
             "device %s is not offered: link %s exists and is not ours; rename it", device.name, self.host_name(device)

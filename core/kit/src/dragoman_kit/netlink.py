@@ -6,11 +6,13 @@ import contextlib
 import errno
 import socket
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Self
 
 from dragoman_kit import netns, rtnl, wire
+from dragoman_kit.linkinfo import LinkInfo, parse_link
 from dragoman_kit.wire import Entry
+
+__all__ = ["LinkInfo", "Netlink"]
 
 _IFF_UP = 0x1
 # RTM_NEW…; DEL is one more and GET two more.
@@ -21,31 +23,6 @@ _FAMILIES = (socket.AF_INET, socket.AF_INET6)
 _CREATE = rtnl.NLM_F_CREATE | rtnl.NLM_F_EXCL
 _REPLACE = rtnl.NLM_F_CREATE | rtnl.NLM_F_REPLACE
 _DST_LEN_OFFSET = 17
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinkInfo:
-    """A link as the kernel shows it.
-
-    ``kind`` is None for hardware. ``permanent_mac`` is what the hardware came with; virtual links have none.
-    ``parent_device`` and ``parent_bus`` are those of sysfs, e.g. ``0000:03:00.1`` and ``pci``. ``lower`` is the index
-    of the link that this one is stacked on, or of its peer, in the same namespace; ``master`` that of the bridge, bond
-    or VRF that it is a port of.
-    """
-
-    index: int
-    name: str
-    kind: str | None = None
-    alias: str = ""
-    up: bool = False
-    mtu: int = 0
-    mac: str | None = None
-    permanent_mac: str | None = None
-    parent_device: str | None = None
-    parent_bus: str | None = None
-    lower: int | None = None
-    master: int | None = None
-    altnames: tuple[str, ...] = ()
 
 
 class Netlink(rtnl.Rtnl):
@@ -67,14 +44,14 @@ class Netlink(rtnl.Rtnl):
     def links(self) -> list[LinkInfo]:
         """List all links."""
         wanted = {"family": socket.AF_UNSPEC, "ext_mask": _RTEXT_FILTER_SKIP_STATS}
-        return [_link(message) for message in self.dump(wire.LINK, _RTM_LINK + 2, wanted)]
+        return [parse_link(message) for message in self.dump(wire.LINK, _RTM_LINK + 2, wanted)]
 
     def link(self, name: str) -> LinkInfo | None:
         """Find a link by its name; a name is also taken by an alternative name, which this finds too."""
         for key in ("ifname", "alt_ifname"):
             wanted = {"family": socket.AF_UNSPEC, "ext_mask": _RTEXT_FILTER_SKIP_STATS, key: name}
             try:
-                return _link(self.request(wire.LINK, _RTM_LINK + 2, wanted)[0])
+                return parse_link(self.request(wire.LINK, _RTM_LINK + 2, wanted)[0])
             except OSError as error:
                 if not _no_such_link(error):
                     raise
@@ -124,14 +101,15 @@ class Netlink(rtnl.Rtnl):
         for family in _FAMILIES:
             with contextlib.suppress(FileNotFoundError):
                 found += self.dump(wire.ROUTE, _RTM_ROUTE + 2, {"family": family, "table": number})
-        return [wire.entry_of(message) for message in found]
+        return [wire.entry_of(wire.ROUTE, message) for message in found]
 
     def default_routes(self) -> list[Entry]:
         """List the default routes of all tables."""
         return [
-            wire.entry_of(message)
+            wire.entry_of(wire.ROUTE, message)
             for family in _FAMILIES
-            for message in self.dump(wire.ROUTE, _RTM_ROUTE + 2, {"family": family}, _is_default)
+            for message in self.dump(wire.ROUTE, _RTM_ROUTE + 2, {"family": family})
+            if message[_DST_LEN_OFFSET] == 0  # a node may have a hundred thousand others
         ]
 
     def add_route(self, entry: Entry) -> None:
@@ -160,37 +138,12 @@ class Netlink(rtnl.Rtnl):
 
     def _entries(self, kind: Any, type_: int, wanted: Entry, filter_: Entry | None = None) -> list[Entry]:
         wanted = wanted if filter_ is None else filter_
-        messages: list[Any] = []
+        messages: list[bytes] = []
         for family in _FAMILIES:
             messages += self.dump(kind, type_ + 2, {"family": family, **wanted})
-        return [wire.entry_of(message) for message in messages]
-
-
-def _is_default(message: bytes) -> bool:
-    return message[_DST_LEN_OFFSET] == 0
+        return [wire.entry_of(kind, message) for message in messages]
 
 
 def _no_such_link(error: OSError) -> bool:
     # ERANGE: the name is longer than a name of that sort can be.
     return error.errno in (errno.ENODEV, errno.ERANGE)
-
-
-def _link(message: Any) -> LinkInfo:
-    get = message.get_attr
-    info = get("IFLA_LINKINFO")
-    properties = get("IFLA_PROP_LIST")
-    return LinkInfo(
-        index=message["index"],
-        name=get("IFLA_IFNAME"),
-        kind=info.get_attr("IFLA_INFO_KIND") if info else None,
-        alias=get("IFLA_IFALIAS") or "",
-        up=bool(message["flags"] & _IFF_UP),
-        mtu=get("IFLA_MTU") or 0,
-        mac=get("IFLA_ADDRESS"),
-        permanent_mac=get("IFLA_PERM_ADDRESS"),
-        parent_device=get("IFLA_PARENT_DEV_NAME"),
-        parent_bus=get("IFLA_PARENT_DEV_BUS_NAME"),
-        lower=None if get("IFLA_LINK_NETNSID") is not None else get("IFLA_LINK"),
-        master=get("IFLA_MASTER"),
-        altnames=tuple(name for _, name in properties["attrs"]) if properties else (),
-    )

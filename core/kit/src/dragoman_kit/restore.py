@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dragoman_hookspecs import DeviceError, ForeignLink, HostPaths, JsonObject, Netns
-from dragoman_kit import configure, identity, netns
+from dragoman_kit import configure, identity, netns, sysctl
 from dragoman_kit.configure import step
 from dragoman_kit.netlink import LinkInfo, Netlink
 
@@ -23,8 +23,8 @@ def move_back(former: JsonObject, target: Netns | None, *, host: HostPaths | Non
     """Bring a link back to the host and make it as ``former``, which ``snapshot`` gave, says. False if it is gone.
 
     The link is looked for by its identity in ``target``, and then on the host, where the kernel puts hardware when a
-    namespace ends. A link that is gone is success. Name, MTU, MAC, alias, master, up state, addresses, routes, rules
-    and permanent neighbours come back; a move between namespaces leaves no pod address on the link.
+    namespace ends. A link that is gone is success. Name, MTU, MAC, alias, master, sysctls, up state, addresses,
+    routes, rules and permanent neighbours come back; a move between namespaces leaves no pod address on the link.
 
     Raises ``DeviceError`` when something could not be put back (all else is), and ``ForeignLink`` when a foreign link
     has taken the name: that one is left alone, and ours is on the host, complete, under a spare name. Both may be tried
@@ -35,7 +35,7 @@ def move_back(former: JsonObject, target: Netns | None, *, host: HostPaths | Non
             _fetch(outside, former, target)
         link = _on_host(outside, former, host or HostPaths())
         if link is not None:
-            _restore(outside, link, former)
+            _restore(outside, link, former, host or HostPaths())
     return link is not None
 
 
@@ -86,7 +86,7 @@ def _find(netlink: Netlink, former: JsonObject) -> LinkInfo | None:
     return identity.find(netlink.links(), former["identity"], former["mac"])
 
 
-def _restore(outside: Netlink, link: LinkInfo, former: JsonObject) -> None:
+def _restore(outside: Netlink, link: LinkInfo, former: JsonObject, host: HostPaths) -> None:
     failures: list[str] = []
     named = link.name == former["name"] or _rename(outside, link, former)
     for key, now in (("mtu", link.mtu), ("mac", link.mac), ("alias", link.alias)):
@@ -95,6 +95,11 @@ def _restore(outside: Netlink, link: LinkInfo, former: JsonObject) -> None:
                 outside.set_link(link.index, **_change(key, former[key]))
     with _noting(failures, f"make it a port of {former['master']}"):
         _enslave(outside, link, former["master"])
+    name = former["name"] if named else _find_name(outside, former)
+    for family, leaves in former["sysctls"].items():
+        for leaf, value in leaves.items():
+            with _noting(failures, f"set net.{family}.conf.{name}.{leaf}"):
+                sysctl.write(host.proc, family, name, {leaf: value})
     with _noting(failures, f"bring it {'up' if former['up'] else 'down'}"):
         outside.set_link(link.index, up=former["up"])
     _restore_network(outside, link, former, failures)
@@ -102,8 +107,7 @@ def _restore(outside: Netlink, link: LinkInfo, former: JsonObject) -> None:
         raise DeviceError(f"link {former['name']} is back on the host, but one cannot {'; '.join(failures)}")
     if not named and not former["identity"].startswith("tag:"):
         raise ForeignLink(
-            f"link {former['name']} is back on the host as {_find_name(outside, former)}: "
-            f"a foreign link has taken its name; rename that one"
+            f"link {former['name']} is back on the host as {name}: a foreign link has taken its name; rename that one"
         )
 
 
@@ -156,5 +160,5 @@ def _find_name(outside: Netlink, former: JsonObject) -> str:
 def _noting(failures: list[str], what: str) -> Iterator[None]:
     try:
         yield
-    except OSError as error:
-        failures.append(f"{what}: {error.strerror}")
+    except (OSError, DeviceError) as error:
+        failures.append(f"{what}: {getattr(error, 'strerror', None) or error}")

@@ -13,8 +13,8 @@ import os
 import select
 import socket
 import struct
-from collections.abc import Callable, Iterator
-from typing import Any, Self
+from collections.abc import Iterator
+from typing import Self
 
 from dragoman_hookspecs import DeviceError
 from dragoman_kit import wire
@@ -73,44 +73,35 @@ class Rtnl:
                 if error.errno != errno.ENOBUFS:
                     raise
 
-    def request(self, kind: wire.MessageClass, type_: int, entry: wire.Entry, flags: int = 0) -> list[Any]:
-        """Send one request; give the decoded replies that came before its acknowledgement."""
+    def request(self, kind: wire.MessageClass, type_: int, entry: wire.Entry, flags: int = 0) -> list[bytes]:
+        """Send one request; give the replies, header included, that came before its acknowledgement."""
         sequence = next(self._sequence) & 0xFFFFFFFF
         self._socket.send(wire.encode(kind, entry, type_, NLM_F_REQUEST | NLM_F_ACK | flags, sequence))
-        replies: list[Any] = []
+        replies: list[bytes] = []
         while True:
             for reply_type, reply_flags, payload in self._receive(sequence):
                 if reply_type == NLMSG_ERROR:
                     _raise_refusal(payload, reply_flags)
                     return replies
-                replies.append(wire.decode(kind, payload))
+                replies.append(payload)
 
-    def dump(
-        self,
-        kind: wire.MessageClass,
-        type_: int,
-        entry: wire.Entry,
-        wanted: Callable[[bytes], bool] | None = None,
-    ) -> list[Any]:
-        """Read a complete list of decoded messages, again if it changed meanwhile.
+    def dump(self, kind: wire.MessageClass, type_: int, entry: wire.Entry) -> list[bytes]:
+        """Read a complete list of messages, header included, again if it changed meanwhile.
 
-        ``wanted`` sees each raw message, header included, and spares the decoding of those that do not matter.
         Raises ``DumpInterrupted`` or ``OSError``.
         """
         for _ in range(_DUMP_ATTEMPTS):
-            messages = self._dump_once(kind, type_, entry, wanted)
+            messages = self._dump_once(kind, type_, entry)
             if messages is not None:
                 return messages
         raise DumpInterrupted(
             f"the kernel's list (rtnetlink message {type_}) changed during {_DUMP_ATTEMPTS} readings; try again"
         )
 
-    def _dump_once(
-        self, kind: wire.MessageClass, type_: int, entry: wire.Entry, wanted: Callable[[bytes], bool] | None
-    ) -> list[Any] | None:
+    def _dump_once(self, kind: wire.MessageClass, type_: int, entry: wire.Entry) -> list[bytes] | None:
         sequence = next(self._sequence) & 0xFFFFFFFF
         self._socket.send(wire.encode(kind, entry, type_, NLM_F_REQUEST | NLM_F_DUMP, sequence))
-        messages: list[Any] = []
+        messages: list[bytes] = []
         interrupted = False
         while True:
             for reply_type, flags, payload in self._receive(sequence):
@@ -118,8 +109,7 @@ class Rtnl:
                 if reply_type in (NLMSG_ERROR, NLMSG_DONE):
                     _raise_refusal(payload, flags, done=reply_type == NLMSG_DONE)
                     return None if interrupted else messages
-                if wanted is None or wanted(payload):
-                    messages.append(wire.decode(kind, payload))
+                messages.append(payload)
 
     def _receive(self, sequence: int) -> Iterator[tuple[int, int, bytes]]:
         data, _, message_flags, _ = self._socket.recvmsg(_RECEIVE_BYTES)

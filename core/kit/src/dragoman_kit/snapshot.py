@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dragoman_hookspecs import JsonObject, Link
-from dragoman_kit import identity
+from dragoman_hookspecs import HostPaths, JsonObject, Link
+from dragoman_kit import identity, sysctl
 from dragoman_kit.configure import step
 from dragoman_kit.netlink import LinkInfo, Netlink
 from dragoman_kit.wire import Entry
@@ -25,34 +25,58 @@ _NUD_PERMANENT = 0x80
 _AF_INET6 = 10
 
 
-def snapshot(link: Link) -> JsonObject:
+def snapshot(link: Link, *, host: HostPaths | None = None) -> JsonObject:
     """Read the host side of a link in the calling thread's namespace.
 
     The object has ``version``, ``name``, ``ifindex``, ``identity``, ``kind`` (None for hardware), ``alias``, ``up``,
-    ``mtu``, ``mac``, ``master`` (a name or None) and the lists ``addresses``, ``routes``, ``rules`` and ``neighbours``,
-    whose items are entries of ``dragoman_kit.wire``. What the kernel makes by itself is left out: it will do so again.
+    ``mtu``, ``mac``, ``master`` (a name or None), ``sysctls`` by family, and the lists ``addresses``, ``routes``,
+    ``rules`` and ``neighbours``, whose items are entries of ``dragoman_kit.wire``. What the kernel makes by itself is
+    left out: it will do so again.
 
     Raises ``LinkMissing``, ``ForeignLink``, or ``DeviceError`` when the kernel could not be asked.
     """
     with step(f"read link {link.name} on the host"), Netlink() as netlink:
         found = identity.require(netlink, link.identity, link.name)
         routes = _routes(netlink, found)
-        return {
-            "version": _SNAPSHOT_VERSION,
+        return remnant(link, found) | {
             "name": found.name,
-            "ifindex": found.index,
-            "identity": link.identity,
-            "kind": found.kind,
-            "alias": found.alias,
             "up": found.up,
-            "mtu": found.mtu,
-            "mac": found.mac,
             "master": _master(netlink, found),
+            "sysctls": _sysctls(found, host or HostPaths()),
             "addresses": [entry for entry in netlink.addresses(found.index) if _is_own_address(entry)],
             "routes": routes,
             "rules": _rules(netlink, found, routes),
             "neighbours": [entry for entry in netlink.neighbours(found.index) if entry["state"] & _NUD_PERMANENT],
         }
+
+
+def remnant(link: Link, found: LinkInfo) -> JsonObject:
+    """Give what a link that is elsewhere still tells of its host side: the snapshot of one that had no more than that.
+
+    It is down on the host, as the kernel leaves a link that changes its namespace.
+    """
+    return {
+        "version": _SNAPSHOT_VERSION,
+        "name": link.name,
+        "ifindex": found.index,
+        "identity": link.identity,
+        "kind": found.kind,
+        "alias": found.alias,
+        "up": False,
+        "mtu": found.mtu,
+        "mac": found.permanent_mac or found.mac,
+        "master": None,
+        "sysctls": {},
+        "addresses": [],
+        "routes": [],
+        "rules": [],
+        "neighbours": [],
+    }
+
+
+def _sysctls(link: LinkInfo, host: HostPaths) -> dict[str, dict[str, str]]:
+    # A link that Dragoman made has no settings of anybody's, and is deleted in the end.
+    return {} if identity.tag_of(link) is not None else sysctl.differing(host.proc, link.name)
 
 
 def _routes(netlink: Netlink, link: LinkInfo) -> list[Entry]:

@@ -61,8 +61,9 @@ def encode(kind: MessageClass, entry: Entry, type_: int, flags: int, sequence: i
     return bytes(message.data)
 
 
-def entry_of(message: Any) -> Entry:
-    """Flatten a decoded message."""
+def entry_of(kind: MessageClass, data: bytes) -> Entry:
+    """Flatten one message of that class."""
+    message = decode(kind, data)
     entry = {name: message[name] for name, _ in message.fields if name != "__pad"}
     for attribute in message["attrs"]:
         entry[type(message).nla2name(attribute[0])] = _plain(attribute[1])
