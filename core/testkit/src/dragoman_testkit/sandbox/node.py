@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
@@ -108,6 +109,13 @@ class SandboxNode:
         """Return when the sandbox has a fault of its own: raise it."""
         assert self._leading, "the node is not started"
         await self._leading
+
+    def describe_pods(self) -> list[str]:
+        """Tell of each pod where it is, and what was said of it: for messages when something went wrong."""
+        pods = self.api.list("pods")
+        told = [(pod["metadata"]["name"], json.dumps(pod.get("status") or {})) for pod in pods]
+        told += [(e["involvedObject"]["name"], f"{e['reason']}: {e['message']}") for e in self.api.list("events")]
+        return [f"{name}: {text}" for name, text in told]
 
     async def drain(self, limit: float = 20.0) -> None:
         """Delete all pods and wait until they are gone. Raises ``NotReached``."""

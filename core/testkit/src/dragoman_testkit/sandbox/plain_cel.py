@@ -64,11 +64,14 @@ def compile_selector(expression: str) -> Selector:
 
 
 def _conjunction(expression: str) -> list[str]:
-    # Quoted text first, so that a "&&" in it does not split.
-    parts = re.findall(r'(?:"[^"\\]*"|[^"&]|&(?!&))+', expression)
-    if "&&".join(parts) != expression:
-        raise _unknown(expression, expression)
-    return parts
+    terms = [""]
+    # Quoted text is one piece, so that a "&&" in it does not split.
+    for piece in re.findall(r'"[^"]*"|&&|.', expression, re.DOTALL):
+        if piece == "&&":
+            terms.append("")
+        else:
+            terms[-1] += piece
+    return terms
 
 
 def _term(text: str, expression: str) -> Selector:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from dragoman_testkit.sandbox.cdi import Edits
+from dragoman_testkit.sandbox.runtime_mounts import inside
 
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -104,7 +105,7 @@ class FakeContainer:
         enter = ("nsenter", f"--net={self._netns}", "--") if self._netns else ()
         return await asyncio.create_subprocess_exec(
             *enter,
-            *argv,
+            *inside(self._mounts, argv),
             env=self.env,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=output,
