@@ -174,7 +174,8 @@ def test_every_fault_is_told_at_once() -> None:
 
 
 def test_a_plugins_class_may_have_the_name_of_the_common_one() -> None:
-    own: Any = dataclass(frozen=True, kw_only=True)(type("Parameters", (), {"__annotations__": {"depth": int}, "depth": 1}))
+    plain = type("Parameters", (), {"__annotations__": {"depth": int}, "depth": 1})
+    own: Any = dataclass(frozen=True, kw_only=True)(plain)
     kind = Kind(type="x", applies=COMMON_PARAMETERS, own=own)
     decoded = effective([entry({"depth": 4, "mtu": 1400})], DRIVER, "net", kind)[1]
     assert (decoded.mtu, decoded.own.depth) == (1400, 4)

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from dragoman.engine.ports import Clock
+from dragoman.clock import Clock
 from dragoman.engine.waiting import Changes
 from dragoman.model.errors import Unavailable
 from dragoman_hookspecs import DragomanError

@@ -11,8 +11,8 @@ from typing import Protocol, TypeVar
 
 from loguru import logger
 
+from dragoman.clock import Clock
 from dragoman.engine.gate import Gate, Mode, NotActive
-from dragoman.engine.ports import Clock
 from dragoman.engine.waiting import finished
 from dragoman.model.claims import ClaimRef, PrepareAnswer
 from dragoman.model.errors import Unavailable

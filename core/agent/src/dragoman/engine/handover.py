@@ -15,8 +15,8 @@ from typing import Protocol
 
 from loguru import logger
 
+from dragoman.clock import Clock
 from dragoman.engine.gate import Gate, StillRunning
-from dragoman.engine.ports import Clock
 from dragoman.engine.waiting import finished
 from dragoman.model.states import IllegalTransition
 from dragoman.store.lock import NodeLock

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 
 from loguru import logger
 
+from dragoman.clock import Clock
 from dragoman.engine.inventory import NodeInventory
-from dragoman.engine.ports import Clock
 from dragoman.engine.wakeup import Wakeup
 from dragoman.hooks import Hooks, PluginMissing
 from dragoman.model.stock import Stocked

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from loguru import logger
 
-from dragoman.engine.ports import Clock
+from dragoman.clock import Clock
 from dragoman.engine.wakeup import Once, Wakeup
 from dragoman.hooks import Hooks, PluginFault
 from dragoman.model.records import AllocationRow

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from dragoman.engine.ports import CdiFiles, Clock, EventSink, Links
+from dragoman.clock import Clock
+from dragoman.engine.ports import CdiFiles, EventSink, Links
 from dragoman.engine.waiting import Changes, KeyedLocks
 from dragoman.hooks import Hooks, PluginMissing
 from dragoman.model import parameters

@@ -5,24 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from dragoman.model.claims import Claim, ClaimRef
+from dragoman.model.claims import Claim, ClaimRef, NodeClaimsRead
 from dragoman.model.records import AllocationKey
 from dragoman.model.slices import PoolSpec
 from dragoman.model.status import ClaimStatus, Event
-from dragoman_hookspecs import ContainerEdits, JsonObject, Link, Netns
-
-
-class Clock(Protocol):
-    """Time. Tests give a virtual one."""
-
-    def now(self) -> float:
-        """Give seconds since the epoch."""
-
-    def monotonic(self) -> float:
-        """Give seconds of a clock that never goes back."""
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait."""
+from dragoman_hookspecs import Attached, ContainerEdits, JsonObject, Link, Netns
 
 
 class ClaimSource(Protocol):
@@ -33,6 +20,13 @@ class ClaimSource(Protocol):
 
         Raises ``ClaimNotFound``, ``ClaimReplaced`` or ``Unavailable``.
         """
+
+
+class NodeClaims(Protocol):
+    """Reads all claims that pods of this node reference: for a ledger that was lost."""
+
+    async def of_node(self) -> NodeClaimsRead:
+        """Read them. One that cannot be read does not hide the others. Raises ``Unavailable`` or ``Refused``."""
 
 
 class ClaimStatusSink(Protocol):
@@ -116,6 +110,13 @@ class Links(Protocol):
 
     async def interfaces(self, netns: Netns) -> Sequence[str]:
         """List the interface names inside a namespace."""
+
+    async def find_inside(self, link: Link, netns: Netns) -> tuple[JsonObject, Attached] | None:
+        """Find a link inside a namespace by its identity; None where it, or the namespace, is not there.
+
+        Gives a snapshot of its host side as far as the kernel still knows it, and what the pod sees.
+        Raises ``ForeignLink`` where several links claim the identity, or ``DeviceError``.
+        """
 
     async def restore(self, snapshot: JsonObject, netns: Netns | None) -> None:
         """Bring a link back to the host from a namespace, or wherever the kernel put it, and make it as it was.

@@ -8,7 +8,8 @@ from typing import Protocol
 
 from loguru import logger
 
-from dragoman.engine.ports import Clock, SliceSink
+from dragoman.clock import Clock
+from dragoman.engine.ports import SliceSink
 from dragoman.engine.wakeup import Once, Wakeup
 from dragoman.model.errors import Refused, Unavailable
 from dragoman.model.publication import Publication

@@ -7,7 +7,8 @@ from collections.abc import Awaitable, Callable
 
 from loguru import logger
 
-from dragoman.engine.ports import ClaimStatusSink, Clock
+from dragoman.clock import Clock
+from dragoman.engine.ports import ClaimStatusSink
 from dragoman.model.errors import Refused, Unavailable
 from dragoman.model.status import ClaimStatus
 from dragoman_hookspecs import DragomanError

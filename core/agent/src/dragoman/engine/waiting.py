@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Hasha
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Generic, TypeVar
 
-from dragoman.engine.ports import Clock
+from dragoman.clock import Clock
 
 T = TypeVar("T")
 
@@ -40,6 +40,48 @@ class KeyedLocks:
             for key in sorted(set(keys)):
                 await stack.enter_async_context(self.hold(key))
             yield
+
+
+class SharedLock:
+    """Many are inside together, or one is alone. Who wants to be alone comes before those who ask later.
+
+    Not to be taken again by who has it.
+    """
+
+    def __init__(self) -> None:
+        self._inside = 0
+        self._apart = 0
+        self._alone = asyncio.Lock()
+        self._changed = asyncio.Event()
+
+    @asynccontextmanager
+    async def together(self) -> AsyncIterator[None]:
+        """Be inside with others."""
+        while self._apart:
+            await self._changed.wait()
+        self._inside += 1
+        try:
+            yield
+        finally:
+            self._inside -= 1
+            self._tell()
+
+    @asynccontextmanager
+    async def alone(self) -> AsyncIterator[None]:
+        """Be inside with nobody else."""
+        self._apart += 1
+        try:
+            async with self._alone:
+                while self._inside:
+                    await self._changed.wait()
+                yield
+        finally:
+            self._apart -= 1
+            self._tell()
+
+    def _tell(self) -> None:
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
 
 
 class Joined(Generic[T]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 
-from dragoman.engine.ports import Clock
+from dragoman.clock import Clock
 from dragoman.engine.waiting import finished
 
 

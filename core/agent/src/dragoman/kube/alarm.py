@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from dragoman.kube.clock import Clock
+from dragoman.clock import Clock
 
 
 class Alarm:

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
+from dragoman.clock import Clock
 from dragoman.kube.client import KubeClient, decode
-from dragoman.kube.clock import Clock
 from dragoman.kube.conditions import TransitionTimes
 from dragoman.kube.errors import ApiError, ServerUnavailable
 from dragoman.kube.retry import patiently

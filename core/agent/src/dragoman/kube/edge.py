@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dragoman.clock import Clock
 from dragoman.kube.access import Access
 from dragoman.kube.claims import ClaimReader
 from dragoman.kube.client import KubeClient
-from dragoman.kube.clock import Clock
 from dragoman.kube.conditions import TransitionTimes
 from dragoman.kube.events import EventWriter
 from dragoman.kube.slices import SlicePublisher

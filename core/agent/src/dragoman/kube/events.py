@@ -9,9 +9,10 @@ from typing import Any
 
 from loguru import logger
 
+from dragoman.clock import Clock
 from dragoman.kube.client import MERGE_PATCH, KubeClient, decode
-from dragoman.kube.clock import Clock, timestamp
 from dragoman.kube.errors import ApiError
+from dragoman.kube.times import timestamp
 from dragoman.model.errors import Unavailable
 from dragoman.model.status import Event
 from dragoman_hookspecs import JsonObject

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Container
 from typing import TypeVar
 
-from dragoman.kube.clock import Clock
+from dragoman.clock import Clock
 from dragoman.kube.errors import ApiError, ServerUnavailable
 
 T = TypeVar("T")

@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable
 import msgspec
 from loguru import logger
 
+from dragoman.clock import Clock
 from dragoman.kube.client import KubeClient
-from dragoman.kube.clock import Clock
 from dragoman.kube.errors import ApiError
 from dragoman.kube.slice_cache import SliceCache, SliceObject
 from dragoman.kube.slice_writer import collection

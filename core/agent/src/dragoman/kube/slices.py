@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 
 from loguru import logger
 
+from dragoman.clock import Clock
 from dragoman.kube.alarm import Alarm
 from dragoman.kube.client import KubeClient
-from dragoman.kube.clock import Clock
 from dragoman.kube.slice_cache import SliceCache
 from dragoman.kube.slice_content import WantedSlices
 from dragoman.kube.slice_follow import SliceFollower

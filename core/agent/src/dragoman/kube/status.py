@@ -6,13 +6,14 @@ import functools
 
 from loguru import logger
 
+from dragoman.clock import Clock
 from dragoman.kube.claims import ClaimObject, claim_path, get_claim
 from dragoman.kube.client import APPLY_PATCH, KubeClient, decode
-from dragoman.kube.clock import Clock, timestamp
 from dragoman.kube.conditions import TransitionTimes, entry_key
 from dragoman.kube.errors import ApiError, ServerUnavailable
 from dragoman.kube.status_json import entry_json
 from dragoman.kube.status_put import put_entries
+from dragoman.kube.times import timestamp
 from dragoman.kube.versions import Api, Versions
 from dragoman.model.claims import ClaimRef
 from dragoman.model.errors import Refused

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from loguru import logger
 
-from dragoman.kubelet.ports import Clock
+from dragoman.clock import Clock
 
 Answer = TypeVar("Answer")
 

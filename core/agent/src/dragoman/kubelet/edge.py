@@ -10,12 +10,13 @@ from typing import Any, Final
 
 from loguru import logger
 
+from dragoman.clock import Clock
 from dragoman.kubelet.calls import Calls
 from dragoman.kubelet.dra import DRA_VERSIONS, dra_services
 from dragoman.kubelet.health import HEALTH_VERSIONS, health_services
 from dragoman.kubelet.listener import Listener
 from dragoman.kubelet.observed import Observed
-from dragoman.kubelet.ports import ClaimService, Clock, HealthSource
+from dragoman.kubelet.ports import ClaimService, HealthSource
 from dragoman.kubelet.registration import PluginInfo, Registrar, RegistrationState, Retry
 from dragoman.kubelet.sockets import dra_socket, registration_socket
 

@@ -8,8 +8,9 @@ from typing import Any, Final
 
 from loguru import logger
 
+from dragoman.clock import Clock
 from dragoman.kubelet._proto import health_v1_pb2, health_v1alpha1_pb2
-from dragoman.kubelet.ports import Clock, HealthSource
+from dragoman.kubelet.ports import HealthSource
 from dragoman.kubelet.rpc import Handler, clean, service
 from dragoman_hookspecs import Health, HealthReport
 

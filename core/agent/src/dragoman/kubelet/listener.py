@@ -15,7 +15,7 @@ from typing import Final
 import grpc
 from loguru import logger
 
-from dragoman.kubelet.ports import Clock
+from dragoman.clock import Clock
 from dragoman.kubelet.rpc import Handler
 from dragoman.kubelet.sockets import SocketFailed, make_folder, temporary_socket
 

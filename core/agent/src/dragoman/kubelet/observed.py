@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, Generic, TypeVar
 
-from dragoman.kubelet.ports import Clock
+from dragoman.clock import Clock
 
 Value = TypeVar("Value")
 

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import grpc
 
+from dragoman.clock import Clock
 from dragoman.kubelet._proto import podresources_pb2
-from dragoman.kubelet.ports import Clock
 from dragoman.kubelet.rpc import call
 from dragoman.model.errors import Unavailable
 

@@ -27,16 +27,3 @@ class HealthSource(Protocol):
 
         A report that has grown older than its time-out is not yielded again as healthy: its device is unknown.
         """
-
-
-class Clock(Protocol):
-    """Time. Tests give a virtual one."""
-
-    def now(self) -> float:
-        """Give seconds since the epoch."""
-
-    def monotonic(self) -> float:
-        """Give seconds of a clock that never goes back."""
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait."""

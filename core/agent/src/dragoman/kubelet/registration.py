@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from loguru import logger
 
+from dragoman.clock import Clock
 from dragoman.kubelet._proto import registration_pb2
 from dragoman.kubelet.listener import POLL_SECONDS, Listener
 from dragoman.kubelet.observed import Observed, within
-from dragoman.kubelet.ports import Clock
 from dragoman.kubelet.rpc import Handler, service
 from dragoman.kubelet.sockets import SocketFailed
 

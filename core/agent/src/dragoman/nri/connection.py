@@ -9,9 +9,9 @@ from typing import Any
 
 from loguru import logger
 
+from dragoman.clock import Clock
 from dragoman.nri import ttrpc
 from dragoman.nri.mux import MuxReader, frames
-from dragoman.nri.ports import Clock
 from dragoman.nri.ttrpc import Call, CallError, Code
 from dragoman.nri.work import within
 

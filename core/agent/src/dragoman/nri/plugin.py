@@ -10,10 +10,11 @@ from pathlib import Path
 
 from loguru import logger
 
+from dragoman.clock import Clock
 from dragoman.nri._proto.nri_pb2 import RegisterPluginRequest
 from dragoman.nri.connection import Connection
 from dragoman.nri.mux import PLUGIN_ID, RUNTIME_ID, MuxError
-from dragoman.nri.ports import Clock, SandboxService
+from dragoman.nri.ports import SandboxService
 from dragoman.nri.session import DEFAULT_BUDGET, Session
 from dragoman.nri.state import Board, NriState
 from dragoman.nri.ttrpc import CallError

@@ -8,19 +8,6 @@ from typing import Protocol
 from dragoman.model.sandboxes import Container, Sandbox
 
 
-class Clock(Protocol):
-    """Time. Tests give a virtual one."""
-
-    def now(self) -> float:
-        """Give seconds since the epoch."""
-
-    def monotonic(self) -> float:
-        """Give seconds of a clock that never goes back."""
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait."""
-
-
 class SandboxService(Protocol):
     """Moves devices with sandboxes. None of the calls raises, and each returns well within the budget given."""
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from google.protobuf.message import DecodeError
 from loguru import logger
 
+from dragoman.clock import Clock
 from dragoman.model.sandboxes import Container, Sandbox
 from dragoman.nri._proto import nri_pb2 as pb
-from dragoman.nri.ports import Clock, SandboxService
+from dragoman.nri.ports import SandboxService
 from dragoman.nri.state import Board, NriState
 from dragoman.nri.ttrpc import Call, CallError, Code
 from dragoman.nri.work import Queues, within

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dragoman.nri.ports import Clock
+from dragoman.clock import Clock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from dragoman.nri.ports import Clock
+from dragoman.clock import Clock
 
 
 async def within(clock: Clock, seconds: float, *futures: asyncio.Future[Any]) -> bool:

@@ -10,28 +10,15 @@ import fcntl
 import os
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
 
 import msgspec
 
+from dragoman.clock import Clock
 from dragoman.store import files
 from dragoman.store.errors import LedgerFault
 
 _POLL = 0.05
 """Seconds between two attempts: a holder that releases is followed at once, and a system call costs nothing."""
-
-
-class Clock(Protocol):
-    """The part of the engine's clock that the lock needs."""
-
-    def now(self) -> float:
-        """Give seconds since the epoch."""
-
-    def monotonic(self) -> float:
-        """Give seconds of a clock that never goes back."""
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait."""
 
 
 class Holder(msgspec.Struct, frozen=True):

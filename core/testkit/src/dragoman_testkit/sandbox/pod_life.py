@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from dragoman.nri.ports import Clock
+from dragoman.clock import Clock
 from dragoman_hookspecs import DragomanError, JsonObject
 from dragoman_testkit.sandbox.apiserver import ApiServer
 from dragoman_testkit.sandbox.kubelet import FakeKubelet, PodSpec, PrepareFailed, UnprepareFailed

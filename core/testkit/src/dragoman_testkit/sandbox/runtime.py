@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
+from dragoman.clock import Clock
 from dragoman.nri._proto import nri_pb2 as pb
-from dragoman.nri.ports import Clock
 from dragoman.nri.ttrpc import CallError
 from dragoman_testkit.sandbox.cdi import CdiRegistry, Edits, Unresolvable
 from dragoman_testkit.sandbox.runtime_container import CreateContainerError, FakeContainer

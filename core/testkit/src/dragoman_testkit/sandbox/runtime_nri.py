@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dragoman.clock import Clock
 from dragoman.nri._proto import nri_pb2 as pb
 from dragoman.nri.connection import Connection
 from dragoman.nri.mux import PLUGIN_ID, RUNTIME_ID, MuxError
 from dragoman.nri.plugin import RUNTIME_SERVICE
-from dragoman.nri.ports import Clock
 from dragoman.nri.session import PLUGIN_SERVICE
 from dragoman.nri.ttrpc import Call, CallError, Code
 from dragoman.nri.work import within

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import grpc
 
+from dragoman.clock import Clock
 from dragoman.kubelet._proto import dra_v1_pb2, dra_v1beta1_pb2, health_v1_pb2, health_v1alpha1_pb2
 from dragoman.kubelet.observed import Observed
-from dragoman.kubelet.ports import Clock
 from dragoman.kubelet.rpc import call
 from dragoman_testkit.sandbox.kubelet.connection import dra_channel
 from dragoman_testkit.sandbox.kubelet.health import HealthCache

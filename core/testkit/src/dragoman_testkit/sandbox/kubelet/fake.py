@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from dragoman.kubelet.ports import Clock
+from dragoman.clock import Clock
 from dragoman.model.claims import PreparedDevice, base_request
 from dragoman_testkit.sandbox.kubelet.claims import Claims
 from dragoman_testkit.sandbox.kubelet.drivers import Drivers

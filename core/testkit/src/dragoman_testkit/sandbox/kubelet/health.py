@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from dragoman.kubelet.ports import Clock
+from dragoman.clock import Clock
 
 STATES: Final = ("Unknown", "Healthy", "Unhealthy")
 UNKNOWN: Final = ("Unknown", "")

@@ -11,8 +11,8 @@ from typing import Any
 
 import grpc
 
+from dragoman.clock import Clock
 from dragoman.kubelet._proto import registration_pb2
-from dragoman.kubelet.ports import Clock
 from dragoman.kubelet.rpc import call
 from dragoman_testkit.sandbox.kubelet.connection import registration_channel
 from dragoman_testkit.sandbox.kubelet.drivers import Drivers, Instance, InvalidPlugin
