@@ -13,7 +13,6 @@ from dragoman_testkit import netns as namespaces
 @pytest.fixture
 def host() -> Iterator[Netlink]:
     """A handle on a private namespace that is the host's for this thread."""
-    namespaces.require_namespaces()
     with namespaces.private_host(), Netlink() as netlink:
         netlink.set_link(1, up=True)
         yield netlink

@@ -11,7 +11,6 @@ import pytest
 from dragoman_hookspecs import Device, Parameters
 from dragoman_kit import netns
 from dragoman_testkit.bench import Blocked, Strayed, allocate, durable, within
-from dragoman_testkit.netns import require_namespaces
 
 
 def test_a_hook_that_does_not_return_is_named() -> None:
@@ -23,7 +22,6 @@ def test_a_hook_that_does_not_return_is_named() -> None:
 
 @pytest.mark.kernel
 def test_a_hook_that_leaves_its_thread_elsewhere_is_named() -> None:
-    require_namespaces()
     handle = netns.fresh()
 
     entered = netns.entered(handle)

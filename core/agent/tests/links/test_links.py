@@ -22,7 +22,6 @@ NIC = Link(name="eth1", identity="mac:02:00:00:00:00:01")
 
 @pytest.fixture
 def host() -> Iterator[Netlink]:
-    namespaces.require_namespaces()
     with namespaces.private_host(), Netlink() as netlink:
         netlink.add_link("eth1", "veth", peer="switch", address="02:00:00:00:00:01")
         netlink.set_link(socket.if_nametoindex("eth1"), up=True)

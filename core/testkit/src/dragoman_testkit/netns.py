@@ -6,8 +6,6 @@ import contextlib
 import os
 from collections.abc import Iterator
 
-import pytest
-
 from dragoman_hookspecs import Netns
 from dragoman_kit import netns
 
@@ -47,11 +45,3 @@ def private_host() -> Iterator[None]:
     """Run the body with the calling thread, and every thread that it starts, in a new namespace that is the host's."""
     with pod() as host, host.entered():
         yield
-
-
-def require_namespaces() -> None:
-    """Skip the test where this process may not make network namespaces."""
-    try:
-        os.close(netns.fresh())
-    except OSError as error:
-        pytest.skip(f"network namespaces cannot be made here: {error.strerror}")
