@@ -46,6 +46,11 @@ class FakeContainer:
         """Tell whether its process runs."""
         return self._process is not None and self._process.returncode is None
 
+    @property
+    def pid(self) -> int | None:
+        """Give the id of its process while it runs."""
+        return self._process.pid if self._process and self._process.returncode is None else None
+
     async def start(self) -> None:
         """Take the mounts and run the process. Raises ``RunContainerError``."""
         try:

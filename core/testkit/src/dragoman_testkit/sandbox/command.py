@@ -1,0 +1,120 @@
+"""``dragoman sandbox``: a node to play with, and the few words of kubectl that are needed there.
+
+Imported with every start of ``dragoman``, so everything heavy is imported where it is used.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dragoman_hookspecs import Commands, Context, DragomanError, NoSettings, RegisterCommands, hookimpl
+
+
+class NoSandbox(DragomanError):
+    """No sandbox can be found."""
+
+
+@click.group("sandbox", invoke_without_command=True)
+@click.option(
+    "--with",
+    "given",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Settings of managers, plugins and pools for this node, in YAML. [default: dummy and macvlan links]",
+)
+@click.pass_context
+def sandbox(ctx: click.Context, given: Path | None) -> None:
+    """Run a node to play with, in namespaces of its own, until Ctrl-C; or talk to one that runs."""
+    if ctx.invoked_subcommand is None:
+        from dragoman_testkit.sandbox import private  # noqa: PLC0415
+
+        private.enter()
+        from dragoman_testkit.sandbox import play  # noqa: PLC0415
+
+        play.keep(given)
+
+
+@sandbox.command("apply")
+@click.option("-f", "--file", "source", type=click.File(), required=True, help="Objects in YAML; - for standard input.")
+@click.pass_obj
+def apply(options: Any, source: Any) -> None:
+    """Create or change objects."""
+    for line in _ask(options, "apply", manifests=source.read()):
+        click.echo(line)
+
+
+@sandbox.command("delete")
+@click.argument("kind")
+@click.argument("name")
+@click.option("-n", "--namespace", default="default", show_default=True)
+@click.pass_obj
+def delete(options: Any, kind: str, name: str, namespace: str) -> None:
+    """Delete an object; a pod gives its devices back first."""
+    click.echo(_ask(options, "delete", kind=kind, name=name, namespace=namespace))
+
+
+@sandbox.command("get")
+@click.argument("kind", default="pods")
+@click.argument("name", required=False)
+@click.option("-o", "--output", type=click.Choice(["table", "yaml"]), default="table", show_default=True)
+@click.pass_obj
+def get(options: Any, kind: str, name: str | None, output: str) -> None:
+    """Show objects: pods, claims, templates, classes, slices, events."""
+    from dragoman_testkit.sandbox import play_view  # noqa: PLC0415
+
+    answer = _ask(options, "get", kind=kind, name=name)
+    click.echo(play_view.render(answer["kind"], answer["objects"], output))
+
+
+@sandbox.command("exec", context_settings={"ignore_unknown_options": True})
+@click.argument("pod")
+@click.option("-c", "--container", default="", help="Its first container by default.")
+@click.option("-n", "--namespace", default="default", show_default=True)
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.pass_obj
+def execute(options: Any, pod: str, container: str, namespace: str, command: tuple[str, ...]) -> None:
+    """Run a command in a container: dragoman sandbox exec POD -- ip address."""
+    found = _ask(options, "container", pod=pod, container=container, namespace=namespace)
+    pid = str(found["pid"])
+    spaces = ["--net", "--mount"]
+    if Path(f"/proc/{pid}/ns/user").readlink() != Path("/proc/self/ns/user").readlink():
+        spaces += ["--user", "--preserve-credentials"]
+    words = ["nsenter", "--target", pid, *spaces, "--wd=/", "--", *command]
+    os.execvpe(words[0], words, {**os.environ, **found["env"]})  # noqa: S606  # what the user asked for, no shell
+
+
+@sandbox.command("agent")
+@click.argument("what", type=click.Choice(["start", "stop", "kill", "log"]))
+@click.pass_obj
+def agent(options: Any, what: str) -> None:
+    """Start, stop (SIGTERM) or kill (SIGKILL) the node's agent, or show the end of its log."""
+    click.echo(_ask(options, "agent", what=what))
+
+
+def _ask(options: Any, method: str, **params: Any) -> Any:
+    """Ask the running sandbox. Raises ``DragomanError``."""
+    from dragoman.control import client  # noqa: PLC0415
+
+    socket = (options.config or Path("/nowhere/settings.yaml")).parent / "sandbox.sock"
+    if not socket.exists():
+        raise NoSandbox("no sandbox is found: run dragoman sandbox, and set DRAGOMAN_CONFIG as it says")
+    return client.call_now(socket, method, params, seconds=60.0)
+
+
+class SandboxCommands:
+    """Adds the command."""
+
+    def __init__(self, context: Context, settings: NoSettings) -> None:
+        pass
+
+    @hookimpl
+    def register_commands(self, request: RegisterCommands) -> None:
+        """Add it."""
+        request.add(sandbox)
+
+
+plugin = Commands(settings_key="sandbox", create=SandboxCommands)

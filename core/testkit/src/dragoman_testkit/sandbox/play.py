@@ -1,0 +1,202 @@
+"""The node that ``dragoman sandbox`` keeps, and what is asked of it over its socket."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+import yaml
+
+from dragoman.control.server import Call, ControlServer, Handler
+from dragoman.kubelet.environment import prepare_environment
+from dragoman_hookspecs import DragomanError, JsonObject
+from dragoman_testkit.sandbox import demo_objects, kernel
+from dragoman_testkit.sandbox.apiserver import ApiFault
+from dragoman_testkit.sandbox.node import SandboxNode, make_folder, remove_folder
+
+KINDS: Mapping[str, str] = {
+    "pod": "pods",
+    "po": "pods",
+    "claim": "resourceclaims",
+    "resourceclaim": "resourceclaims",
+    "template": "resourceclaimtemplates",
+    "resourceclaimtemplate": "resourceclaimtemplates",
+    "class": "deviceclasses",
+    "deviceclass": "deviceclasses",
+    "slice": "resourceslices",
+    "resourceslice": "resourceslices",
+    "event": "events",
+    "node": "nodes",
+}
+"""Names that people use, in the singular, and those of the API."""
+
+_WELCOME = """
+A node is running; its files are in {folder}. In another terminal:
+
+    export DRAGOMAN_CONFIG={folder}/settings.yaml
+
+    dragoman devices                                     what the node has
+    dragoman sandbox apply -f {folder}/example.yaml
+    dragoman sandbox get pods                            also claims, slices, classes, events; -o yaml
+    dragoman sandbox exec example -- ip address          what the pod sees
+    dragoman sandbox exec example -- dragoman-metadata show
+    dragoman allocations                                 who has what
+    dragoman sandbox agent kill                          and start again: pods do not notice
+    dragoman sandbox delete pod example
+
+Ctrl-C ends the pods and the agent, and removes everything."""
+
+
+class NotThere(DragomanError):
+    """What was asked for is not in the sandbox, or the API server refuses it."""
+
+
+def keep(given: Path | None) -> None:
+    """Keep a node until SIGINT or SIGTERM. Raises ``DragomanError``."""
+    prepare_environment()
+    settings = demo_objects.settings(kernel.furnish(demo_objects.UPLINKS))
+    if given is not None:
+        settings = {"logging": settings["logging"], **(yaml.safe_load(given.read_text()) or {})}
+    folder = make_folder()
+    try:
+        asyncio.run(_keep(folder, settings))
+    finally:
+        remove_folder(folder)
+
+
+async def _keep(folder: Path, settings: JsonObject) -> None:
+    stopped, loop = asyncio.Event(), asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopped.set)
+    async with SandboxNode(folder, settings=settings) as node:
+        for pool in demo_objects.POOLS:
+            node.api.create(demo_objects.device_class(pool))
+        (folder / "example.yaml").write_text(_example())
+        server = ControlServer(folder / "sandbox.sock", Requests(node).handlers())
+        await server.publish()
+        try:
+            await node.agent.start()
+            click.echo(_WELCOME.format(folder=folder))
+            await _either(stopped.wait(), node.run())
+            click.echo("\nending the pods and the agent …")
+            if node.agent.pid is None:
+                await node.agent.start()
+            await node.drain()
+        finally:
+            await server.close()
+
+
+async def _either(*awaitables: Any) -> None:
+    tasks = [asyncio.ensure_future(each) for each in awaitables]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+def _example() -> str:
+    parameters = {"podIfName": "net1", "addresses": ["192.0.2.10/24"]}
+    objects = [demo_objects.template("example", "lab", parameters), demo_objects.pod("example", "example")]
+    return yaml.safe_dump_all(objects, sort_keys=False)
+
+
+class Requests:
+    """Answers what the command asks."""
+
+    def __init__(self, node: SandboxNode) -> None:
+        self._node = node
+
+    def handlers(self) -> Mapping[str, Handler]:
+        """Give the methods by name."""
+        return {
+            "apply": self._apply,
+            "delete": self._delete,
+            "get": self._get,
+            "container": self._container,
+            "agent": self._agent,
+        }
+
+    async def _apply(self, call: Call) -> list[str]:
+        try:
+            documents = [doc for doc in yaml.safe_load_all(call.params["manifests"]) if doc]
+        except yaml.YAMLError as error:
+            raise NotThere(f"the objects cannot be read: {error}") from error
+        return [self._put(document) for document in documents]
+
+    async def _delete(self, call: Call) -> str:
+        plural, name = _plural(call.params["kind"]), call.params["name"]
+        namespace = "" if plural in _CLUSTER_WIDE else call.params["namespace"]
+        try:
+            self._node.api.delete(plural, name, namespace, grace_seconds=None)
+        except ApiFault as fault:
+            raise NotThere(fault.message) from fault
+        if plural == "pods":
+            await self._node.until(lambda: not self._objects(plural, name), f"pod {name} is gone", 30.0)
+        return f"{plural}/{name} deleted"
+
+    async def _get(self, call: Call) -> JsonObject:
+        plural, name = _plural(call.params["kind"]), call.params.get("name")
+        found = self._objects(plural, name)
+        if name and not found:
+            raise NotThere(f"there is no {plural}/{name}")
+        return {"kind": plural, "objects": found}
+
+    async def _container(self, call: Call) -> JsonObject:
+        try:
+            found = self._node.pods.container(call.params["pod"], call.params["container"], call.params["namespace"])
+        except LookupError as error:
+            raise NotThere(str(error)) from error
+        return {"pid": found.pid, "env": found.env}
+
+    async def _agent(self, call: Call) -> str:
+        agent, what = self._node.agent, call.params["what"]
+        if what == "log":
+            return "\n".join(agent.log_tail(40))
+        if (agent.pid is None) is not (what == "start"):
+            raise NotThere("the agent does not run" if agent.pid is None else f"the agent runs, as process {agent.pid}")
+        if what == "start":
+            await agent.start()
+            return f"the agent runs, as process {agent.pid}"
+        if what == "kill":
+            await agent.kill()
+            return "the agent is gone"
+        return f"the agent ended with code {await agent.terminate()}"
+
+    def _put(self, obj: JsonObject) -> str:
+        try:
+            metadata = obj["metadata"]
+            what = f"{obj['kind'].lower()}/{metadata.get('name') or metadata['generateName']}"
+            try:
+                self._node.api.create(obj)
+            except ApiFault as fault:
+                if fault.reason != "AlreadyExists":
+                    raise
+                self._node.api.update({**obj, "metadata": {"namespace": "default", **metadata}})
+                return f"{what} changed"
+        except ApiFault as fault:
+            raise NotThere(fault.message) from fault
+        except (StopIteration, KeyError, TypeError, AttributeError) as error:
+            raise NotThere(f"not an object that the sandbox knows: {str(obj)[:80]}") from error
+        return f"{what} created"
+
+    def _objects(self, plural: str, name: str | None) -> list[JsonObject]:
+        return [obj for obj in self._node.api.list(plural) if name in (None, obj["metadata"]["name"])]
+
+
+_CLUSTER_WIDE = frozenset({"deviceclasses", "resourceslices", "nodes"})
+
+
+def _plural(kind: str) -> str:
+    word = kind.lower()
+    found = word if word in KINDS.values() else KINDS.get(word) or KINDS.get(word.removesuffix("s").removesuffix("e"))
+    found = found or KINDS.get(word.removesuffix("s")) or KINDS.get(word.removesuffix("es"))
+    if found is None:
+        raise NotThere(f"the sandbox knows no kind {kind}; it knows {', '.join(dict.fromkeys(KINDS.values()))}")
+    return found
