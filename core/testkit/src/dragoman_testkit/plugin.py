@@ -15,6 +15,8 @@ import sys
 
 import pytest
 
+pytest.register_assert_rewrite("dragoman_testkit.bench", "dragoman_testkit.contract")
+
 _ENTER = ("unshare", "--map-root-user", "--net", "--mount", "--")
 
 
