@@ -202,6 +202,13 @@ def test_inherited_routes_are_added_on_link_first_and_without_a_source_that_the_
         assert "02:00:00:00:00:09" in Path("/proc/thread-self/net/arp").read_text()
 
 
+def test_an_ipv6_address_works_in_a_pod_whose_runtime_switched_ipv6_off(host: Netlink, nic: LinkInfo, pod: Pod) -> None:
+    with pod.entered():
+        Path("/proc/sys/net/ipv6/conf/default/disable_ipv6").write_text("1")
+    attached = move_in(taken(), Parameters(addresses=("2001:db8::1/64",)), pod.netns)
+    assert attached.ips == ("2001:db8::1/64",)
+
+
 def test_inherited_addresses_keep_their_prefixes(host: Netlink, nic: LinkInfo, pod: Pod) -> None:
     dress(host, nic)
     attached = move_in(taken(), Parameters(inherit=("addresses",)), pod.netns)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import socket
 from collections.abc import Iterator, Sequence
 
 from dragoman_hookspecs import Attached, DeviceError, HostPaths, JsonObject, Link, Netns, Parameters, rules
@@ -48,6 +49,7 @@ def move_in(former: JsonObject, parameters: Parameters, target: Netns, *, host: 
         try:
             with step(f"move link {link.name} into the pod as {name}"):
                 outside.set_link(link.index, net_ns_fd=handle, ifname=name)
+            _let_ipv6_in(handle, name, former, parameters, host)
             moved = _configure(inside, name, former, parameters)
             _write_sysctls(handle, name, parameters, host)
             return _describe(inside, moved)
@@ -117,6 +119,14 @@ def _inherited(entry: Entry, former_index: int, local: set[str]) -> Entry:
     if "multipath" in entry:
         inherited["multipath"] = [hop for hop in entry["multipath"] if hop["oif"] == former_index]
     return inherited
+
+
+def _let_ipv6_in(handle: int, name: str, former: JsonObject, parameters: Parameters, host: HostPaths) -> None:
+    """Runtimes switch IPv6 off in pods that have no IPv6 address of the cluster; a link with one of its own needs it."""
+    if any(entry["family"] == socket.AF_INET6 for entry in _addresses(former, parameters)):
+        value = parameters.interface_sysctl_ipv6.get("disable_ipv6", "0")
+        with netns.entered(handle):
+            sysctl.write(host.proc, "ipv6", name, {"disable_ipv6": value})
 
 
 def _write_sysctls(handle: int, name: str, parameters: Parameters, host: HostPaths) -> None:
