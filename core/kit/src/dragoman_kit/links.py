@@ -122,7 +122,7 @@ def _inherited(entry: Entry, former_index: int, local: set[str]) -> Entry:
 
 
 def _let_ipv6_in(handle: int, name: str, former: JsonObject, parameters: Parameters, host: HostPaths) -> None:
-    """Runtimes switch IPv6 off in pods that have no IPv6 address of the cluster; a link with one of its own needs it."""
+    """Runtimes switch IPv6 off in pods that have no IPv6 address of the cluster; a link that has one needs it."""
     if any(entry["family"] == socket.AF_INET6 for entry in _addresses(former, parameters)):
         value = parameters.interface_sysctl_ipv6.get("disable_ipv6", "0")
         with netns.entered(handle):
