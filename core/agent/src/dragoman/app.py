@@ -191,6 +191,7 @@ class Agent:
             Engine(
                 parts,
                 source=self._outside.kube.claims,
+                node_claims=self._outside.kube.node_claims,
                 find=self._advertised.find,
                 reporting=self._reporting,
                 pod_resources=self._outside.pod_resources,
@@ -219,7 +220,8 @@ class Agent:
             await self._kubelet.serve()
             self._kubelet.register()
             self._serving = True
-        self._begin(self._learn_server(), self._publisher.run(), self._current.engine.orphans.run())
+        engine = self._current.engine
+        self._begin(self._learn_server(), self._publish(engine), engine.orphans.run(), engine.rebuilding.run())
         gc.collect()
         gc.freeze()  # what start-up made lives as long as the process; collecting it costs 100 ms each time
         logger.info("node {} is served as driver {}", self._node, self._loaded.settings.driver_name)
@@ -270,6 +272,11 @@ class Agent:
         task.add_done_callback(_report)
         return task
 
+    async def _publish(self, engine: Engine) -> None:
+        """Publish, as soon as the ledger tells which devices are in pods: they must not be withdrawn."""
+        await engine.rebuilding.done()
+        await self._publisher.run()
+
     async def _learn_server(self) -> None:
         """Find out what the API server takes; slices are published as for a current one until then."""
         while True:
@@ -302,6 +309,7 @@ class Agent:
         registration, nri = self._kubelet.registration.value, self._nri.state
         problems = [
             self._handover.reason,
+            self._current.engine.rebuilding.reason,
             "" if registration.registered else f"not registered with the kubelet: {registration.reason}",
             "" if nri.connected else f"not connected to the runtime: {nri.reason}",
         ]

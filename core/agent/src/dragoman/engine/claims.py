@@ -27,6 +27,7 @@ from dragoman.model.plan import (
     own_results,
     plan_claim,
 )
+from dragoman.model.rebuild import own_entries
 from dragoman.model.records import AllocationRow
 from dragoman.model.states import AllocationState
 from dragoman.model.status import ClaimStatus
@@ -89,7 +90,7 @@ class Claims:
     async def _unprepared(self, ref: ClaimRef) -> str:
         about = logger.bind(claim=str(ref), claim_uid=ref.uid)
         try:
-            await self._unpreparing.run(ref.uid, lambda: self._unprepare(ref.uid))
+            await self._unpreparing.run(ref.uid, lambda: self._asked_to_unprepare(ref))
         except DragomanError as error:
             about.error("{} is not unprepared: {}", ref, error)
             return str(error)
@@ -99,19 +100,31 @@ class Claims:
         about.info("{} is unprepared", ref)
         return ""
 
+    async def _asked_to_unprepare(self, ref: ClaimRef) -> None:
+        await self._known_again(ref)
+        await self._unprepare(ref.uid)
+
     async def _unprepare(self, uid: str, *, force: bool = False) -> None:
         self._reporting.forget(uid)
         async with self._parts.locks.hold(uid):
-            await self._freeing.free(self._parts.ledger.of_claim(uid), force=force)
+            async with self._parts.managers.together():
+                await self._freeing.free(self._parts.ledger.of_claim(uid), force=force)
+            self._parts.former.give_up(self._parts.ledger, uid)
             self._reporting.forget(uid)
+
+    async def _known_again(self, ref: ClaimRef) -> None:
+        await self._parts.former.known(self._parts.ledger, self._parts.clock, ref, PREPARE_SECONDS)
 
     async def _prepare(self, ref: ClaimRef) -> PrepareAnswer:
         claim = await self._read(ref)
+        if claim is not None and own_entries(claim, self._parts.driver):
+            await self._known_again(ref)
         async with self._parts.locks.hold(ref.uid):
             rows = self._parts.ledger.of_claim(ref.uid)
             if claim is None or self._is_prepared(claim, rows):
                 return await self._again(rows, claim)
-            await self._freeing.free(rows)
+            async with self._parts.managers.together():
+                await self._freeing.free(rows)
             rows, metadata = await self._fresh(claim)
             return self._done(rows, metadata)
 
@@ -145,10 +158,11 @@ class Claims:
         await self._check(planned)
         async with self._parts.locks.hold_all(f"device {each.key.device}" for each in planned):
             await self._wait_for_devices(planned)
-            rows = [await self._intend(claim, each) for each in planned]
-            self._parts.ledger.put_allocations(rows)
-            self._parts.rows_changed()
-            return await self._set_up(rows)
+            async with self._parts.managers.together():
+                rows = [await self._intend(claim, each) for each in planned]
+                self._parts.ledger.put_allocations(rows)
+                self._parts.rows_changed()
+                return await self._set_up(rows)
 
     async def _check(self, planned: Sequence[Planned]) -> None:
         """Have every device's manager check its parameters, before any side effect."""

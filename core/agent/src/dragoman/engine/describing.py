@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from dragoman.engine.parts import Parts
 from dragoman.hooks import PluginMissing
+from dragoman.model import envelope
 from dragoman.model.attribute_json import attribute_json
 from dragoman.model.claims import PreparedDevice, base_request
 from dragoman.model.records import AllocationRow, AttachmentRow
@@ -21,9 +22,6 @@ from dragoman_hookspecs import (
     MetadataDevice,
     NetworkData,
 )
-
-STATUS_VERSION = "status.dragoman.dev/v1"
-"""Version of the envelope in ``status.devices[].data``."""
 
 
 def needs_attach(row: AllocationRow) -> bool:
@@ -109,7 +107,7 @@ class Describing:
             device=row.key.device,
             share_id=row.key.share_id or None,
             conditions=tuple(conditions),
-            data=_envelope(row),
+            data=envelope.encode(row, attachment, self.parts.ledger.boot_id),
             network_data=await self._network_data(row, attachment) if attachment else None,
         )
 
@@ -169,21 +167,6 @@ def _network_ready(attachment: AttachmentRow | None, problem: str) -> Condition:
         return Condition(type="NetworkReady", status="False", reason=reason, message=message)
     pod = f"{attachment.pod_namespace}/{attachment.pod_name}"
     return Condition(type="NetworkReady", status="True", reason="Attached", message=f"attached to pod {pod}")
-
-
-def _envelope(row: AllocationRow) -> JsonObject:
-    data: JsonObject = {
-        "apiVersion": STATUS_VERSION,
-        "manager": row.manager,
-        "pluginVersion": row.plugin_version,
-        "device": dict(row.prepared.state) if row.prepared else {},
-        "config": row.parameters,
-    }
-    if row.logical_pool is not None:
-        data["pool"] = row.logical_pool
-    if row.key.share_id:
-        data |= {"shareID": row.key.share_id, "consumedCapacity": dict(row.consumed_capacity)}
-    return data
 
 
 def _network_json(network: NetworkData | None) -> JsonObject | None:

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dragoman.engine.claims import Claims, Find
 from dragoman.engine.orphans import Orphans
 from dragoman.engine.parts import Parts
-from dragoman.engine.ports import ClaimSource, PodResources
+from dragoman.engine.ports import ClaimSource, NodeClaims, PodResources
+from dragoman.engine.rebuild import Rebuilding
 from dragoman.engine.recovery import Recovering
 from dragoman.engine.reporting import Reporting
 from dragoman.engine.sandboxes import Sandboxes
@@ -27,6 +28,7 @@ class Engine:
         parts: Parts,
         *,
         source: ClaimSource,
+        node_claims: NodeClaims,
         find: Find,
         reporting: Reporting,
         pod_resources: PodResources,
@@ -36,6 +38,7 @@ class Engine:
         self.claims = Claims(parts, source, find, reporting)
         self.sandboxes = Sandboxes(parts, reporting, pod_resources)
         self.recovering = Recovering(parts)
+        self.rebuilding = Rebuilding(parts, node_claims, find, self.sandboxes, self.recovering)
         self.orphans = Orphans(parts, self.claims, source, pod_resources, interval=SWEEP_EVERY, grace=orphan_grace)
 
     async def drain(self) -> None:

@@ -26,6 +26,7 @@ class Recovering:
     async def recover(self) -> None:
         """Undo unfinished rows, have managers recover their devices, verify attachments, re-assert files.
 
+        Nothing else may change devices meanwhile. While the ledger is being rebuilt, what it does not know is kept.
         Never raises for one device: what fails stays in the ledger and is tried again later.
         """
         await self._undo_attachments()
@@ -36,8 +37,9 @@ class Recovering:
         await self._files()
 
     async def recover_manager(self, type_: str) -> None:
-        """Recover the devices of one manager, which was made anew."""
-        await self._recover_manager(type_)
+        """Recover the devices of one manager, which was made anew, as soon as nothing changes devices."""
+        async with self.parts.managers.alone():
+            await self._recover_manager(type_)
 
     async def _undo_attachments(self) -> None:
         for attachment in self.parts.ledger.attachments():
@@ -62,8 +64,11 @@ class Recovering:
         ]
         describing = Describing(self.parts)
         records = [self.parts.record(row, describing.attachment(row)) for row in rows]
+        complete = not self.parts.ledger.rebuilt
+        if not records and not complete:
+            return
         try:
-            answers = await self.parts.hooks.recover_devices(type_, records)
+            answers = await self.parts.hooks.recover_devices(type_, records, complete=complete)
         except DragomanError as error:
             logger.bind(plugin=type_).error(
                 "devices of {} cannot be recovered now, their claims are kept: {}", type_, error
@@ -73,7 +78,8 @@ class Recovering:
 
     def _take(self, rows: Sequence[AllocationRow], answers: Sequence[Recovered]) -> None:
         changed = []
-        for row, answer in zip(rows, answers, strict=True):
+        present = [self.parts.ledger.allocation(row.key) or row for row in rows]
+        for row, answer in zip(present, answers, strict=True):
             if answer.outcome is Recovery.LOST:
                 logger.bind(claim=str(row.claim), device=row.key.device).error(
                     "{} is lost: {}", row.key, answer.message
@@ -124,6 +130,8 @@ class Recovering:
                 await Describing(parts).write_files(of_claim)
             except DragomanError as error:
                 logger.bind(claim=str(of_claim[0].claim)).error("the files of a claim cannot be written now: {}", error)
+        if parts.ledger.rebuilt:
+            return
         for name in await parts.cdi.present():
             if name not in wanted:
                 await parts.cdi.remove_file(name)

@@ -51,6 +51,7 @@ class Sandboxes:
         self._describing = Describing(parts)
         self._known: dict[str, _Known] = {}
         self._returns: set[asyncio.Task[None]] = set()
+        self.synchronized = asyncio.Event()
 
     async def synchronize(self, sandboxes: Sequence[Sandbox]) -> None:
         """Learn all running sandboxes: attach what is missing, bring back what a dead sandbox left."""
@@ -63,6 +64,16 @@ class Sandboxes:
             if not self._parts.ledger.attachments_in(gone):
                 self._known.pop(gone)
         for sandbox in sandboxes:
+            self._begin(sandbox)
+        self.synchronized.set()
+
+    def running(self) -> Sequence[Sandbox]:
+        """List the sandboxes that are known to run; all of them once ``synchronized`` is set."""
+        return [known.sandbox for known in self._known.values()]
+
+    def again(self) -> None:
+        """Attach what the running sandboxes miss: allocations came to light that were not known before."""
+        for sandbox in self.running():
             self._begin(sandbox)
 
     async def run_sandbox(self, sandbox: Sandbox, budget: float) -> None:
@@ -156,7 +167,8 @@ class Sandboxes:
         problems = []
         for row in rows_left:
             try:
-                await self._attaching.attach(row.key, sandbox, netns)
+                async with self._parts.managers.together():
+                    await self._attaching.attach(row.key, sandbox, netns)
             except DragomanError as error:
                 problems.append(f"device {row.key.device}: {error}")
         await self._open(rows, sandbox, netns)
@@ -255,7 +267,8 @@ class Sandboxes:
         delay = FIRST_DELAY
         while True:
             try:
-                await self._attaching.detach(attachment)
+                async with self._parts.managers.together():
+                    await self._attaching.detach(attachment)
             except DragomanError as error:
                 logger.bind(device=attachment.key.allocation.device).error(
                     "device {} is not back on the host yet: {}", attachment.key.allocation.device, error

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 
 from dragoman.clock import Clock
 from dragoman.kube.client import KubeClient, decode
-from dragoman.kube.conditions import TransitionTimes
+from dragoman.kube.conditions import TransitionTimes, entry_key
 from dragoman.kube.errors import ApiError, ServerUnavailable
 from dragoman.kube.retry import patiently
 from dragoman.kube.versions import Api, Versions
-from dragoman.model.claims import AllocationResult, Claim, ClaimRef, Consumer, OpaqueConfig
+from dragoman.model.claims import AllocationResult, Claim, ClaimRef, Consumer, OpaqueConfig, StatusEntry
 from dragoman.model.errors import ClaimNotFound, ClaimReplaced, Unavailable
 
 POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
@@ -120,17 +122,25 @@ class ClaimReader:
         and so is a refusal: the node authorizer learns of a new pod with a delay.
         Raises ``ClaimNotFound``, ``ClaimReplaced`` or ``Unavailable``.
         """
+        claim = await self.find(ref.namespace, ref.name)
+        if claim.uid != ref.uid:
+            raise ClaimReplaced(
+                f"{ref} has UID {claim.uid} now, {ref.uid} was asked for: it was deleted and made again"
+            )
+        return claim
+
+    async def find(self, namespace: str, name: str) -> Claim:
+        """Read the claim of that name, whatever its UID is, as patiently as ``read``.
+
+        Raises ``ClaimNotFound`` or ``Unavailable``.
+        """
+        ref = ClaimRef(uid="", namespace=namespace, name=name)
         try:
             found = await patiently(self._clock, lambda: self._versions.call(lambda api: self._get(api, ref)), (403,))
         except ApiError as error:
             raise _understood(ref, error) from error
-        if found.metadata.uid != ref.uid:
-            raise ClaimReplaced(
-                f"{ref} has UID {found.metadata.uid} now, {ref.uid} was asked for: it was deleted and made again"
-            )
-        entries = (found.status.devices if found.status else None) or []
-        self._times.learn(ref.uid, entries)
-        return _claim(ref, found)
+        self._times.learn(found.metadata.uid, (found.status.devices if found.status else None) or [])
+        return _claim(replace(ref, uid=found.metadata.uid), found)
 
     async def _get(self, api: Api, ref: ClaimRef) -> ClaimObject:
         return await get_claim(self._client, api, ref)
@@ -166,6 +176,7 @@ def _claim(ref: ClaimRef, found: ClaimObject) -> Claim:
         results=None if results is None else tuple(map(_result, results)),
         config=tuple(_config(entry, entry.opaque) for entry in devices.config or () if entry.opaque),
         reserved_for=tuple(map(_consumer, status.reserved_for or ())),
+        entries=tuple(map(_entry, status.devices or ())),
         pod_claim_name=(found.metadata.annotations or {}).get(POD_CLAIM_NAME),
         resource_version=found.metadata.resource_version,
         generation=found.metadata.generation or 0,
@@ -191,6 +202,11 @@ def _config(entry: Config, opaque: Opaque) -> OpaqueConfig:
         parameters=opaque.parameters or {},
         requests=tuple(entry.requests or ()),
     )
+
+
+def _entry(entry: Mapping[str, Any]) -> StatusEntry:
+    driver, pool, device, share = entry_key(entry)
+    return StatusEntry(driver=driver, pool=pool, device=device, share_id=share or None, data=entry.get("data"))
 
 
 def _consumer(entry: Reserved) -> Consumer:

@@ -10,6 +10,7 @@ from dragoman.kube.claims import ClaimReader
 from dragoman.kube.client import KubeClient
 from dragoman.kube.conditions import TransitionTimes
 from dragoman.kube.events import EventWriter
+from dragoman.kube.node_claims import NodeClaimReader
 from dragoman.kube.slices import SlicePublisher
 from dragoman.kube.status import StatusWriter
 from dragoman.kube.versions import Versions
@@ -22,6 +23,7 @@ class KubeEdge:
     client: KubeClient
     versions: Versions
     claims: ClaimReader
+    node_claims: NodeClaimReader
     status: StatusWriter
     slices: SlicePublisher
     events: EventWriter
@@ -31,10 +33,12 @@ class KubeEdge:
         """Build it; nothing is connected yet. Raises ``Refused`` without a usable configuration."""
         client = KubeClient(access)
         versions, times = Versions(client), TransitionTimes()
+        claims = ClaimReader(client, versions, clock, times)
         return cls(
             client=client,
             versions=versions,
-            claims=ClaimReader(client, versions, clock, times),
+            claims=claims,
+            node_claims=NodeClaimReader(client, claims, clock, node=node),
             status=StatusWriter(client, versions, clock, times, driver=driver),
             slices=SlicePublisher(client, versions, clock, driver=driver, node=node),
             events=EventWriter(client, clock, driver=driver, node=node),

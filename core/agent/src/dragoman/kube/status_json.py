@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from dragoman.model.envelope import CUT, DISPENSABLE
 from dragoman.model.status import Condition, DeviceStatus
 from dragoman_hookspecs import JsonObject, NetworkData
 
@@ -19,8 +20,6 @@ INTERFACE_BYTES = 256
 HARDWARE_BYTES = 128
 REASON_BYTES = 1024
 MESSAGE_BYTES = 32768
-NOTE = "truncated"
-"""Key in ``data`` that lists the parts that did not fit."""
 
 
 def entry_json(device: DeviceStatus, times: Mapping[str, str]) -> JsonObject:
@@ -38,14 +37,15 @@ def entry_json(device: DeviceStatus, times: Mapping[str, str]) -> JsonObject:
 
 
 def bounded_data(data: JsonObject) -> JsonObject:
-    """Cut the data to the limit: ``config`` goes first, then the largest parts; ``truncated`` names them."""
+    """Cut the data to the limit: dispensable parts first, then the largest ones; ``truncated`` names them."""
     result, gone = dict(data), []
     while encoded_size(result) > DATA_BYTES:
-        parts = [key for key in result if key != NOTE]
-        victim = "config" if "config" in result else max(parts, key=lambda key: encoded_size(result[key]))
+        parts = [key for key in result if key != CUT]
+        dispensable = [key for key in DISPENSABLE if key in result]
+        victim = dispensable[0] if dispensable else max(parts, key=lambda key: encoded_size(result[key]))
         del result[victim]
         gone.append(victim)
-        result[NOTE] = gone
+        result[CUT] = gone
     return result
 
 

@@ -56,10 +56,22 @@ class Consumer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StatusEntry:
+    """One entry of ``status.devices``; ``data`` is what its driver wrote, unchecked, or None."""
+
+    driver: str
+    pool: str
+    device: str
+    share_id: str | None = None
+    data: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """A claim read from the API server. ``results`` is None while it is not allocated; it holds all drivers' results.
 
     ``pod_claim_name`` is the annotation ``resource.kubernetes.io/pod-claim-name`` as it stands: user input, unchecked.
+    ``entries`` holds all drivers' entries of ``status.devices``.
     """
 
     uid: str
@@ -68,6 +80,7 @@ class Claim:
     results: tuple[AllocationResult, ...] | None
     config: tuple[OpaqueConfig, ...] = ()
     reserved_for: tuple[Consumer, ...] = ()
+    entries: tuple[StatusEntry, ...] = ()
     pod_claim_name: str | None = None
     resource_version: str = ""
     generation: int = 0
@@ -76,6 +89,14 @@ class Claim:
     def ref(self) -> ClaimRef:
         """How the kubelet names this claim."""
         return ClaimRef(uid=self.uid, namespace=self.namespace, name=self.name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeClaimsRead:
+    """The claims of a node's pods. ``unreadable``: a sentence for each that exists and could not be read."""
+
+    claims: tuple[Claim, ...] = ()
+    unreadable: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -126,6 +126,29 @@ class Ledger:
         self._closed = True
         self._database.close()
 
+    @property
+    def boot_id(self) -> str:
+        """The boot of the host for which the ledger was opened."""
+        return str(self._meta[_BOOT_ID])
+
+    def restore(self, allocations: Sequence[AllocationRow], attachments: Sequence[AttachmentRow]) -> None:
+        """Insert rows that a lost file held, as they were found again, in one transaction.
+
+        Raises ``IllegalTransition`` where the ledger is not being rebuilt or has such a row, and what
+        ``put_allocations`` raises; then none is written.
+        """
+        self._usable()
+        if not self.rebuilt:
+            raise IllegalTransition("rows are found again only for a ledger that was set aside")
+        for row in allocations:
+            if self._allocations.get(row.key) is not None:
+                raise IllegalTransition(f"{row.key}: the ledger has this allocation already")
+        with self._database.transaction("restore"):
+            written = self._allocations.write(self._database, allocations)
+            attached = self._attachments.write(self._database, attachments)
+        self._allocations.take(written)
+        self._attachments.take(attached)
+
     def finish_rebuild(self) -> None:
         """Remember that the rows which a corrupt file held were found again elsewhere; ``rebuilt`` is then False."""
         self._usable()

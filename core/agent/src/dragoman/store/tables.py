@@ -53,13 +53,22 @@ class Table(Generic[K, R, S]):
             if old is not new:
                 self._permit(key, old, new)
             states[key] = new
-        encoded = [self._layout.encoded(row) for row in rows]
-        if not encoded:
+        if not rows:
             return
         with database.transaction(f"put {self._layout.table}"):
-            for columns, _ in encoded:
-                self._layout.write(database, columns)
-        for _, row in encoded:
+            written = self.write(database, rows)
+        self.take(written)
+
+    def write(self, database: Database, rows: Sequence[R]) -> Sequence[R]:
+        """Write rows within a transaction, whatever their state; give them for ``take`` once it has succeeded."""
+        encoded = [self._layout.encoded(row) for row in rows]
+        for columns, _ in encoded:
+            self._layout.write(database, columns)
+        return [row for _, row in encoded]
+
+    def take(self, rows: Sequence[R]) -> None:
+        """Show rows that ``write`` gave."""
+        for row in rows:
             self._index.put(row.key, row)
 
     def delete(self, database: Database, keys: Sequence[K]) -> None:

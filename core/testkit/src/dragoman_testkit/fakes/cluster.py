@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from dragoman.model.claims import Claim, ClaimRef
+from dragoman.model.claims import Claim, ClaimRef, NodeClaimsRead, StatusEntry
 from dragoman.model.errors import ClaimNotFound, ClaimReplaced, Unavailable
 from dragoman.model.status import ClaimStatus, Event
 
 
 class MemoryClaims:
-    """Satisfies ``ClaimSource``; ``reads`` counts the reads, ``away`` makes every read fail with ``Unavailable``."""
+    """Satisfies ``ClaimSource`` and ``NodeClaims``.
+
+    ``reads`` counts the reads of one claim, ``away`` makes every read fail with ``Unavailable``. ``unreadable`` are the
+    names of claims that ``of_node`` cannot read.
+    """
 
     def __init__(self, *claims: Claim) -> None:
         self._claims = {(claim.namespace, claim.name): claim for claim in claims}
         self.reads = 0
         self.away = False
+        self.unreadable: set[str] = set()
 
     def put(self, claim: Claim) -> None:
         """Create or replace a claim."""
@@ -38,19 +44,50 @@ class MemoryClaims:
             raise ClaimReplaced(f"{ref} was replaced: its uid is {claim.uid}, asked for was {ref.uid}")
         return claim
 
+    async def of_node(self) -> NodeClaimsRead:
+        """Read all claims: all of them are of pods of this node."""
+        if self.away:
+            raise Unavailable("the pods of this node cannot be listed: the API server does not answer")
+        readable = tuple(claim for claim in self._claims.values() if claim.name not in self.unreadable)
+        unreadable = tuple(f"{c.ref} cannot be read" for c in self._claims.values() if c.name in self.unreadable)
+        return NodeClaimsRead(claims=readable, unreadable=unreadable)
+
+    def apply(self, status: ClaimStatus) -> None:
+        """Take the entries of one driver, as the API server does; they are JSON from here on."""
+        claim = self._claims.get((status.claim.namespace, status.claim.name))
+        if claim is None or claim.uid != status.claim.uid:
+            return
+        entries = tuple(
+            StatusEntry(
+                driver=device.driver,
+                pool=device.pool,
+                device=device.device,
+                share_id=device.share_id,
+                data=json.loads(json.dumps(device.data)),
+            )
+            for device in status.devices
+        )
+        self.put(replace(claim, entries=entries))
+
 
 class MemoryStatus:
-    """Satisfies ``ClaimStatusSink``; ``writes`` holds all, ``errors`` are raised one by one by the next writes."""
+    """Satisfies ``ClaimStatusSink``; ``writes`` holds all, ``errors`` are raised one by one by the next writes.
 
-    def __init__(self) -> None:
+    What is written becomes part of ``claims`` where they are given.
+    """
+
+    def __init__(self, claims: MemoryClaims | None = None) -> None:
         self.writes: list[ClaimStatus] = []
         self.errors: list[Exception] = []
+        self._claims = claims
 
     async def write(self, status: ClaimStatus) -> None:
         """Take a status, or raise the next of ``errors``."""
         if self.errors:
             raise self.errors.pop(0)
         self.writes.append(status)
+        if self._claims is not None:
+            self._claims.apply(status)
 
     def last(self, claim_uid: str) -> ClaimStatus | None:
         """Give the status that was written last for a claim."""

@@ -7,19 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dragoman_hookspecs import ForeignLink, JsonObject, Link, LinkMissing, Netns
+from dragoman_hookspecs import Attached, ForeignLink, JsonObject, Link, LinkMissing, Netns
 
 
 class MemoryLinks:
     """Satisfies the engine's ``Links``.
 
-    ``host`` maps the name of a host link to its identity. ``namespaces`` maps a path to its interface names.
+    ``host`` maps the name of a host link to its identity. ``namespaces`` maps a path to its interface names, ``inside``
+    the identity of a link that ``put_inside`` has moved to its path and name there.
     ``restored`` lists the snapshots that core itself brought back (those of managers that are gone).
     """
 
     def __init__(self) -> None:
         self.host: dict[str, str] = {}
         self.namespaces: dict[str, list[str]] = {}
+        self.inside: dict[str, tuple[str, str]] = {}
         self.cookies: dict[str, str] = {}
         self.uplinks: frozenset[str] = frozenset()
         self.restored: list[JsonObject] = []
@@ -34,8 +36,14 @@ class MemoryLinks:
         return Netns(path=path, cookie=self.cookies[path])
 
     def remove_namespace(self, path: str) -> None:
-        """Let a namespace die."""
+        """Let a namespace die, and the links in it."""
         del self.namespaces[path], self.cookies[path]
+        self.inside = {identity: place for identity, place in self.inside.items() if place[0] != path}
+
+    def put_inside(self, path: str, name: str, identity: str) -> None:
+        """Have a link of that identity inside a namespace: it is not on the host then."""
+        self.namespaces[path].append(name)
+        self.inside[identity] = (path, name)
 
     async def netns(self, path: str) -> Netns:
         """Name the namespace behind a path."""
@@ -49,6 +57,8 @@ class MemoryLinks:
 
     async def snapshot(self, link: Link) -> JsonObject:
         """Read the host side of a link; while ``auto`` is set, every link exists."""
+        if link.identity in self.inside:
+            raise LinkMissing(f"link {link.name} is in {self.inside[link.identity][0]}")
         identity = self.host.get(link.name, link.identity if self.auto else None)
         if identity is None:
             raise LinkMissing(f"link {link.name} does not exist")
@@ -59,6 +69,13 @@ class MemoryLinks:
     async def interfaces(self, netns: Netns) -> Sequence[str]:
         """List the interfaces inside a namespace."""
         return list(self.namespaces[netns.path])
+
+    async def find_inside(self, link: Link, netns: Netns) -> tuple[JsonObject, Attached] | None:
+        """Find a link that ``put_inside`` has put there."""
+        path, name = self.inside.get(link.identity, ("", ""))
+        if path != netns.path or not await self.same_netns(netns):
+            return None
+        return {"name": link.name, "identity": link.identity, "remnant": True}, Attached(interface=name)
 
     async def restore(self, snapshot: JsonObject, netns: Netns | None) -> None:
         """Remember that core brought the link back."""

@@ -18,6 +18,7 @@ from typing import Any
 from dragoman.cdi import CdiFolder
 from dragoman.engine.claims import Claims
 from dragoman.engine.parts import Parts
+from dragoman.engine.rebuild import Rebuilding
 from dragoman.engine.recovery import Recovering
 from dragoman.engine.reporting import Reporting
 from dragoman.engine.sandboxes import Sandboxes
@@ -49,7 +50,7 @@ class FakeNode:
         self.hooks: FakeHooks = former.hooks if former else FakeHooks(*(managers or (_dummy(),)))
         self.links: MemoryLinks = former.links if former else MemoryLinks()
         self.source: MemoryClaims = former.source if former else MemoryClaims()
-        self.status: MemoryStatus = former.status if former else MemoryStatus()
+        self.status: MemoryStatus = former.status if former else MemoryStatus(self.source)
         self.events: MemoryEvents = former.events if former else MemoryEvents()
         self.pod_resources: MemoryPodResources = former.pod_resources if former else MemoryPodResources()
         self.cdi = CdiFolder(folder / "cdi", DRIVER)
@@ -67,15 +68,19 @@ class FakeNode:
         self.reporting = Reporting(self.status, self.clock)
         self.claims = Claims(self.parts, self.source, self.find, self.reporting)
         self.sandboxes = Sandboxes(self.parts, self.reporting, self.pod_resources)
+        self.recovering = Recovering(self.parts)
+        self.rebuilding = Rebuilding(self.parts, self.source, self.find, self.sandboxes, self.recovering)
 
-    def restart(self, boot: str = "b1") -> FakeNode:
-        """Begin another life; nothing of this one is told to stop, as after SIGKILL."""
+    def restart(self, boot: str = "b1", *, lost: bool = False) -> FakeNode:
+        """Begin another life; nothing of this one is told to stop, as after SIGKILL. ``lost``: the ledger is broken."""
         self.ledger.close()
+        if lost:
+            (self.folder / "state" / "ledger.db").write_bytes(b"this is no database any more" * 100)
         return FakeNode(self.folder, former=self, boot=boot)
 
     async def recover(self) -> None:
         """Recover as the agent does at start."""
-        await Recovering(self.parts).recover()
+        await self.recovering.recover()
 
     def find(self, name: str) -> Known | None:
         """Find a device by name, as the inventory does."""
