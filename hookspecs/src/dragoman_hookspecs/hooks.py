@@ -226,7 +226,7 @@ def write_metadata(request: req.WriteMetadata) -> WrittenMetadata:  # type: igno
 def remove_metadata(request: req.RemoveMetadata) -> None:
     """Remove what ``write_metadata`` wrote for the claim.
 
-    When: at unprepare, before the devices are freed.
+    When: at unprepare, after the devices were freed.
     How often: until it succeeds; absent is success.
     May already be true: the files are gone.
     Never: touch files of another claim.
