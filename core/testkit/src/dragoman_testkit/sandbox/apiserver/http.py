@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections import deque
 from collections.abc import Callable
@@ -139,10 +140,11 @@ class Frontend:
         )
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         await response.prepare(request)
-        async for event in watching.events(self.store, self.faults, watch):
-            obj = event["object"]
-            shown = obj if event["type"] == "ERROR" else to_version(target.resource, target.version, obj)
-            await response.write(json.dumps({"type": event["type"], "object": shown}).encode() + b"\n")
+        with contextlib.suppress(ConnectionResetError):  # who watched is gone
+            async for event in watching.events(self.store, self.faults, watch):
+                obj = event["object"]
+                shown = obj if event["type"] == "ERROR" else to_version(target.resource, target.version, obj)
+                await response.write(json.dumps({"type": event["type"], "object": shown}).encode() + b"\n")
         return response
 
     def _matcher(self, request: web.Request, target: Target) -> selectors.Matcher:
