@@ -6,6 +6,7 @@ Imported with every start of ``dragoman``, so everything heavy is imported where
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,10 @@ def execute(options: Any, pod: str, container: str, namespace: str, command: tup
     if Path(f"/proc/{pid}/ns/user").readlink() != Path("/proc/self/ns/user").readlink():
         spaces += ["--user", "--preserve-credentials"]
     words = ["nsenter", "--target", pid, *spaces, "--wd=/", "--", *command]
-    os.execvpe(words[0], words, {**os.environ, **found["env"]})  # noqa: S606  # what the user asked for, no shell
+    # Commands of this very installation, such as dragoman-metadata, are at hand as if the image had them.
+    path = f"{found['env']['PATH']}:{Path(sys.executable).parent}"
+    environment = {"TERM": os.environ.get("TERM", "dumb"), **found["env"], "PATH": path}
+    os.execvpe(words[0], words, environment)  # noqa: S606  # what the user asked for, no shell
 
 
 @sandbox.command("agent")

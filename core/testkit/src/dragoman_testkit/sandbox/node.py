@@ -106,9 +106,9 @@ class SandboxNode:
             waiting.cancel()
 
     async def run(self) -> None:
-        """Return when the sandbox has a fault of its own: raise it."""
+        """Wait for a fault of the sandbox itself, and raise it."""
         assert self._leading, "the node is not started"
-        await self._leading
+        await asyncio.shield(self._leading)
 
     def describe_pods(self) -> list[str]:
         """Tell of each pod where it is, and what was said of it: for messages when something went wrong."""
