@@ -31,8 +31,6 @@ async def _rounds(bench: BenchNode, size: int, count: int) -> list[float]:
 def _figures(size: int, seconds: list[float]) -> list[Figure]:
     what = f"prepare of {size} claim{'s' if size > 1 else ''}"
     note = f"{len(seconds)} calls" + (f"; {middle(seconds) * 1000 / size:.1f} ms a claim" if size > 1 else "")
-        f"{len(seconds)} calls; {middle(seconds) * 1000 / size:.1f} ms a claim" if size > 1 else f"{len(seconds)} calls"
-    )
     return [
         Figure(key=f"prepare.{size}.p50", name=f"{what}: p50", value=middle(seconds) * 1000, unit="ms", note=note),
         Figure(key=f"prepare.{size}.p99", name=f"{what}: p99", value=percentile(seconds, 99) * 1000, unit="ms"),
