@@ -50,7 +50,7 @@ def test_every_link_to_a_file_leads_to_one() -> None:
     assert [link for page, link in links if not (WORKSPACE / page).parent.joinpath(link).exists()] == []
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/writing-a-manager.md"])
+@pytest.mark.parametrize("page", [page for page in TEXT if blocks(page, "yaml")])
 def test_settings_and_manifests_pass_the_check_of_the_command_line(page: str, tmp_path: Path) -> None:
     files = [tmp_path / f"{number}.yaml" for number, _ in enumerate(blocks(page, "yaml"))]
     for file, text in zip(files, blocks(page, "yaml"), strict=True):
@@ -58,7 +58,6 @@ def test_settings_and_manifests_pass_the_check_of_the_command_line(page: str, tm
 
     done = run("-m", "dragoman", "config", "check", *map(str, files))
 
-    assert files
     assert done.returncode == 0, done.stdout
     assert "0 faults" in done.stderr
 
@@ -81,6 +80,12 @@ def test_a_command_on_a_page_exists(command: str) -> None:
 
     assert done.returncode == 0, done.stderr
     assert f"Usage: dragoman {' '.join(words)}" in done.stdout
+
+
+@pytest.mark.parametrize("page", [page for page in TEXT if blocks(page, "python") and page != "docs/hooks.md"])
+def test_a_program_on_a_page_is_one(page: str) -> None:
+    for number, block in enumerate(blocks(page, "python")):
+        compile(block, f"{page}, block {number}", "exec")
 
 
 def test_every_environment_on_a_page_is_one_of_tox() -> None:
