@@ -198,7 +198,7 @@ def test_a_request_of_capacity_is_rounded_up_as_the_policy_says(
 ) -> None:
     publish(api, shared("s0", {"value": "10"} | ({"requestPolicy": policy} if policy else {})))
     make_class(api, "a", "a")
-    capacity = {"capacity": {"requests": {"links": requested}}} if requested else {}
+    capacity: JsonObject = {"capacity": {"requests": {"links": requested}}} if requested else {}
     make_claim(api, "one", exactly(**capacity))
     if consumed is None:
         with pytest.raises(Unschedulable):
