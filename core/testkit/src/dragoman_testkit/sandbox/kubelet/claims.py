@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -101,6 +102,11 @@ class Claims:
             results: Mapping[str, Any] = (await instance.call(method, request, self._timings.call)).claims
         except grpc.aio.AioRpcError as error:
             raise failure(f"{driver}: {method}: {error.code().name}: {error.details()}") from error
+        except asyncio.CancelledError as error:
+            # A connection that is closed because its driver was deregistered also shows as this.
+            if (task := asyncio.current_task()) is None or task.cancelling():
+                raise
+            raise failure(f"{driver}: {method}: CANCELLED: the driver was deregistered") from error
         refs = {entry.ref.uid: entry.ref for entry in entries}
         for uid, result in results.items():
             if uid not in refs:
