@@ -1,5 +1,6 @@
 """Claims that nobody will unprepare."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,15 @@ async def test_a_claim_that_exists_is_kept(node: FakeNode) -> None:
     await node.prepare(node.claim("a", "dummy0"))
     await sweep_twice(node)
     assert len(node.ledger.allocations()) == 1
+
+
+async def test_a_claim_that_is_allocated_no_longer_is_freed_as_one_that_is_gone(node: FakeNode) -> None:
+    claim = node.claim("a", "dummy0")
+    await node.prepare(claim)
+    node.source.put(replace(claim, results=None))
+    await sweep_twice(node)
+    left = await node.left()
+    assert not any(left.values()), left
 
 
 async def test_a_claim_with_a_living_sandbox_is_kept(node: FakeNode) -> None:

@@ -10,6 +10,7 @@ from dragoman.engine.claims import Claims
 from dragoman.engine.parts import Parts
 from dragoman.engine.ports import ClaimSource, PodResources
 from dragoman.model.errors import ClaimNotFound, ClaimReplaced, Unavailable
+from dragoman.model.plan import key_of
 from dragoman.model.records import AllocationRow
 from dragoman.model.states import AllocationState
 from dragoman_hookspecs import DragomanError, Netns
@@ -18,7 +19,8 @@ from dragoman_hookspecs import DragomanError, Netns
 class Orphans:
     """Frees the rows of a claim once its object, its sandboxes and the kubelet's entry are all gone for a while.
 
-    ``interval`` and ``grace`` are seconds.
+    A claim that has these devices no longer allocated counts as gone: rows that a lost ledger was rebuilt with may be
+    of a claim that the kubelet had unprepared already. ``interval`` and ``grace`` are seconds.
     """
 
     def __init__(
@@ -71,16 +73,17 @@ class Orphans:
                 if await self._parts.links.same_netns(netns):
                     return False
         try:
-            return await self._claim_is_gone(rows[0]) and not await self._kubelet_knows(rows[0])
+            return await self._claim_is_gone(rows) and not await self._kubelet_knows(rows[0])
         except Unavailable:
             return False  # who cannot be asked is taken to hold the claim
 
-    async def _claim_is_gone(self, row: AllocationRow) -> bool:
+    async def _claim_is_gone(self, rows: Sequence[AllocationRow]) -> bool:
         try:
-            await self._source.read(row.claim)
+            claim = await self._source.read(rows[0].claim)
         except (ClaimNotFound, ClaimReplaced):
             return True
-        return False
+        allocated = {key_of(claim, result) for result in claim.results or ()}
+        return all(row.key not in allocated for row in rows)
 
     async def _kubelet_knows(self, row: AllocationRow) -> bool:
         for consumer in row.reserved_for:

@@ -17,7 +17,6 @@ from dragoman.model.claims import Claim, NodeClaimsRead
 from dragoman.model.errors import ClaimNotFound, Refused, Unavailable
 
 _PODS = "/api/v1/pods"
-_PAGE = "500"
 
 Name: TypeAlias = tuple[str, str]
 """Namespace and name of a claim."""
@@ -79,13 +78,17 @@ class PodList(msgspec.Struct):
 
 
 class NodeClaimReader:
-    """Satisfies the engine's ``NodeClaims``: one list of pods by node name, then one read for each claim."""
+    """Satisfies the engine's ``NodeClaims``: one list of pods by node name, then one read for each claim.
 
-    def __init__(self, client: KubeClient, claims: ClaimReader, clock: Clock, *, node: str) -> None:
+    ``page``: how many pods are listed with one request.
+    """
+
+    def __init__(self, client: KubeClient, claims: ClaimReader, clock: Clock, *, node: str, page: int = 500) -> None:
         self._client = client
         self._claims = claims
         self._clock = clock
         self._node = node
+        self._size = page
 
     async def of_node(self) -> NodeClaimsRead:
         """Read the claims of all pods of the node, ended ones too: their devices may not be given back yet.
@@ -104,11 +107,11 @@ class NodeClaimReader:
         except ClaimNotFound:
             return None
         except Unavailable as error:
-            return str(error)
+            return f"claim {'/'.join(name)} cannot be read: {error}"
 
     async def _names(self) -> list[Name]:
         names: dict[Name, None] = {}
-        query = {"fieldSelector": f"spec.nodeName={self._node}", "limit": _PAGE}
+        query = {"fieldSelector": f"spec.nodeName={self._node}", "limit": str(self._size)}
         while True:
             page = await self._page(query)
             for pod in page.items or ():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dragoman_hookspecs import Attached, ForeignLink, JsonObject, Link, LinkMissing, Netns
+from dragoman_hookspecs import Attached, DeviceError, ForeignLink, JsonObject, Link, LinkMissing, Netns
 
 
 class MemoryLinks:
@@ -15,6 +15,7 @@ class MemoryLinks:
 
     ``host`` maps the name of a host link to its identity. ``namespaces`` maps a path to its interface names, ``inside``
     the identity of a link that ``put_inside`` has moved to its path and name there.
+    ``faults`` are raised one by one by the next looks into a namespace.
     ``restored`` lists the snapshots that core itself brought back (those of managers that are gone).
     """
 
@@ -22,6 +23,7 @@ class MemoryLinks:
         self.host: dict[str, str] = {}
         self.namespaces: dict[str, list[str]] = {}
         self.inside: dict[str, tuple[str, str]] = {}
+        self.faults: list[DeviceError] = []
         self.cookies: dict[str, str] = {}
         self.uplinks: frozenset[str] = frozenset()
         self.restored: list[JsonObject] = []
@@ -72,6 +74,8 @@ class MemoryLinks:
 
     async def find_inside(self, link: Link, netns: Netns) -> tuple[JsonObject, Attached] | None:
         """Find a link that ``put_inside`` has put there."""
+        if self.faults:
+            raise self.faults.pop(0)
         path, name = self.inside.get(link.identity, ("", ""))
         if path != netns.path or not await self.same_netns(netns):
             return None

@@ -114,12 +114,16 @@ class Frontend:
         wanted = request.query.get("resourceVersion") or "0"
         if request.query.get("resourceVersionMatch") == "Exact" and wanted != str(self.store.version):
             raise expired(int(wanted), self.store.version)
-        found = filter(self._matcher(request, target), self.store.all(target.resource))
+        found = list(filter(self._matcher(request, target), self.store.all(target.resource)))
+        # A page begins where the one before ended; a real server gives all of them as of one version.
+        begin, limit = (int(request.query.get(name) or 0) for name in ("continue", "limit"))
+        end = begin + limit if limit else len(found)
+        following = {"continue": str(end)} if end < len(found) else {}
         return {
             "kind": f"{target.resource.kind}List",
             "apiVersion": target.resource.api_version(target.version),
-            "metadata": {"resourceVersion": str(self.store.version)},
-            "items": [to_version(target.resource, target.version, obj) for obj in found],
+            "metadata": {"resourceVersion": str(self.store.version), **following},
+            "items": [to_version(target.resource, target.version, obj) for obj in found[begin:end]],
         }
 
     def _delete_collection(self, request: web.Request, target: Target) -> JsonObject:
