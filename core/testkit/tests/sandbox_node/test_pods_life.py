@@ -110,7 +110,7 @@ async def test_a_pod_that_is_deleted_while_it_is_prepared_leaves_nothing(node: S
     node.api.create(demo_objects.pod("web", "nic"))
     async with asyncio.timeout(20):
         await arrived.wait()
-    assert len(kernel.links()) == len(before) + 1
+    assert len(kernel.links()) > len(before)
     await node.drain()
     assert sorted(link.name for link in kernel.links()) == before
     assert list(node.cdi_dir.iterdir()) == []

@@ -70,14 +70,15 @@ def furnish(uplinks: Sequence[str]) -> str:
                 link = netlink.link(end)
                 assert link is not None, f"the kernel made no link {end}"
                 netlink.set_link(link.index, up=True)
-        return next(kind for kind in ("dummy", "ifb", "bridge") if _is_known(netlink, kind))
+        # Of the kinds that need no parent, few may move to another namespace: a bridge may not.
+        return next(kind for kind in ("dummy", "ifb", "veth") if _is_known(netlink, kind))
 
 
 def _is_known(netlink: Netlink, kind: str) -> bool:
     try:
         netlink.add_link("probe", kind)
     except OSError:
-        if kind == "bridge":
+        if kind == "veth":
             raise
         return False
     link = netlink.link("probe")
