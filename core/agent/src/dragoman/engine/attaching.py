@@ -165,5 +165,6 @@ class Attaching:
             if attachment.snapshot is not None:
                 await parts.links.restore(attachment.snapshot, netns)
             return
-        target = row.prepared.target if row.prepared else None
-        parts.ledger.put_allocations([replace(row, prepared=Prepared(state=state, target=target))])
+        if row.prepared is None or row.prepared.state != state:
+            target = row.prepared.target if row.prepared else None
+            parts.ledger.put_allocations([replace(row, prepared=Prepared(state=state, target=target))])

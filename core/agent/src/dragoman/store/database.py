@@ -17,6 +17,10 @@ _PRIMARY_CODE = 0xFF
 """SQLite puts the details of an error into the upper bits of its code."""
 _DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
+# NORMAL may lose the last commits of a WAL with the power; a side effect would then have no row.
+_DURABLE = "PRAGMA synchronous=FULL"
+_UNTIL_POWER_FAILS = "PRAGMA synchronous=NORMAL"
+
 
 class Database:
     """One connection. As with ``sqlite3``, all calls come from the thread that made it.
@@ -34,8 +38,7 @@ class Database:
         """Make commits durable. Raises ``LedgerDamaged`` or ``LedgerFault``."""
         with self._translated():
             self._connection.execute(f"PRAGMA journal_mode={journal}")
-            # NORMAL may lose the last commits of a WAL with the power; a side effect would then have no row.
-            self._connection.execute("PRAGMA synchronous=FULL")
+            self._connection.execute(_DURABLE)
             self._connection.execute("PRAGMA foreign_keys=ON")
 
     def close(self) -> None:
@@ -60,9 +63,13 @@ class Database:
         self._connection.execute(statement, values)
 
     @contextmanager
-    def transaction(self, label: str) -> Iterator[None]:
-        """Commit what the block does, durably, or undo all of it. Raises ``LedgerDamaged`` or ``LedgerFault``."""
+    def transaction(self, label: str, *, durable: bool = True) -> Iterator[None]:
+        """Commit what the block does, or undo all of it. Raises ``LedgerDamaged`` or ``LedgerFault``.
+
+        What is not ``durable`` outlives this process all the same, but not the power: the disk is not waited for.
+        """
         with self._translated():
+            self._connection.execute(_DURABLE if durable else _UNTIL_POWER_FAILS)
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield

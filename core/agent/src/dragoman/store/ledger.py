@@ -1,7 +1,8 @@
 """The ledger: allocations and attachments in SQLite. Each method is one durable transaction unless it only reads.
 
 Everything runs in the thread that opened the ledger (SQLite refuses another one): there are no locks. A write takes
-an fsync, a few milliseconds on common disks.
+an fsync, a few milliseconds on common disks. Attachments do without: they end with the boot, as the namespaces do, so
+they need to outlive the process, but not the power.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _REBUILDING = "ledger.rebuilding"
 
 
 class Ledger:
-    """Opened by ``Ledger.open``; used from one thread. Reads come from memory, writes are on disk when they return.
+    """Opened by ``Ledger.open``; used from one thread. Reads come from memory; a write has been made when it returns.
 
     A row is kept as its document will be read again, so JSON values of a plugin (a tuple, say) are the same before and
     after a restart. Every method raises ``LedgerFault`` once the ledger is closed: an empty answer would be wrong.

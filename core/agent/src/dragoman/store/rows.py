@@ -36,13 +36,17 @@ _IN_COLUMNS = ("key", "state")
 
 @dataclass(frozen=True, slots=True)
 class Layout(Generic[K, R]):
-    """One table of rows. ``decode`` makes a row of key columns, state and document."""
+    """One table of rows. ``decode`` makes a row of key columns, state and document.
+
+    ``durable`` False: rows mean something within one boot only, so their commits need not outlive the power.
+    """
 
     table: str
     columns: tuple[str, ...]
     order: str
     to_columns: Callable[[K], Sequence[str]]
     decode: Callable[[Sequence[str], str, bytes], R]
+    durable: bool = True
 
     def read(self, database: Database) -> Iterable[R]:
         """Read all rows. Raises ``LedgerDamaged`` where one does not decode."""
@@ -106,5 +110,5 @@ ALLOCATIONS: Layout[AllocationKey, AllocationRow] = Layout(
     "allocations", ALLOCATION_KEY, ", ".join(ALLOCATION_KEY), _allocation_columns, _allocation_row
 )
 ATTACHMENTS: Layout[AttachmentKey, AttachmentRow] = Layout(
-    "attachments", ATTACHMENT_KEY, "sequence", _attachment_columns, _attachment_row
+    "attachments", ATTACHMENT_KEY, "sequence", _attachment_columns, _attachment_row, durable=False
 )

@@ -55,7 +55,7 @@ class Table(Generic[K, R, S]):
             states[key] = new
         if not rows:
             return
-        with database.transaction(f"put {self._layout.table}"):
+        with database.transaction(f"put {self._layout.table}", durable=self._layout.durable):
             written = self.write(database, rows)
         self.take(written)
 
@@ -78,7 +78,7 @@ class Table(Generic[K, R, S]):
             self._permit(key, self._state_of(key), None)
         if not present:
             return
-        with database.transaction(f"delete {self._layout.table}"):
+        with database.transaction(f"delete {self._layout.table}", durable=self._layout.durable):
             for key in present:
                 self._layout.delete(database, key)
         for key in present:
