@@ -10,7 +10,7 @@ import asyncio
 import json
 import sys
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from dragoman import logs
@@ -20,6 +20,8 @@ from dragoman_testkit.sandbox import private
 from tests.bench.figures import Figure, write_table
 
 Part = Callable[..., Awaitable[list[Figure]]]
+
+PARTS = ("start", "idle", "prepare", "attach", "requests", "recovery")
 
 
 def main() -> int:
@@ -33,7 +35,7 @@ def main() -> int:
     prepare_environment()
     logs.configure("error")
     began = time.monotonic()
-    figures, failures = asyncio.run(_measure())
+    figures, failures = asyncio.run(_measure(options.parts or PARTS))
     write_table(sys.stdout, figures)
     missed = [figure.name for figure in figures if figure.verdict == "missed"]
     sys.stdout.write(f"\n{len(missed)} goals missed; measured in {time.monotonic() - began:.0f} s.\n")
@@ -46,36 +48,37 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("--part", dest="parts", action="append", choices=PARTS, help="only this one; may be repeated")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there as JSON, too")
     return parser.parse_args()
 
 
-async def _measure() -> tuple[Sequence[Figure], Sequence[str]]:
+async def _measure(names: Collection[str]) -> tuple[Sequence[Figure], Sequence[str]]:
     # gRPC reads the environment when it is imported.
     from dragoman_testkit.sandbox.node import SandboxNode, make_folder, remove_folder  # noqa: PLC0415
     from tests.bench import asking, attaching, preparing, recovering, starting  # noqa: PLC0415
     from tests.bench.node import DEVICES, BenchNode, furnish, settings  # noqa: PLC0415
 
-    parts: Sequence[Part] = (
-        starting.starts,
-        starting.idle,
-        preparing.prepares,
-        attaching.attaches,
-        asking.requests,
-        recovering.recoveries,
-    )
+    parts: Mapping[str, Part] = {
+        "start": starting.starts,
+        "idle": starting.idle,
+        "prepare": preparing.prepares,
+        "attach": attaching.attaches,
+        "requests": asking.requests,
+        "recovery": recovering.recoveries,
+    }
     figures: list[Figure] = []
     failures: list[str] = []
     kind, folder = furnish(), make_folder()
     try:
         async with SandboxNode(folder, settings=settings(kind, DEVICES)) as node:
             bench = BenchNode(node, kind)
-            for part in parts:
+            await bench.start()
+            for name in filter(names.__contains__, parts):
                 try:
-                    figures += await part(bench)
+                    figures += await parts[name](bench)
                 except (DragomanError, OSError, TimeoutError) as error:
-                    failures.append(f"{part.__module__}.{part.__qualname__}: {error!r}")
-                    failures += node.agent.log_tail(5)
+                    failures += [f"{name}: {error!r}", *node.agent.log_tail(5)]
             await bench.close()
     finally:
         remove_folder(folder)
