@@ -49,6 +49,11 @@ def matches(identity: str, link: LinkInfo) -> bool:
     return sort == "mac" and (link.permanent_mac or link.mac or "").lower() == value.lower()
 
 
+def is_surely(identity: str, link: LinkInfo) -> bool:
+    """Tell whether the link has that identity and need not be compared with others: many may wear one present MAC."""
+    return matches(identity, link) and not hangs_on_mac(identity, link)
+
+
 def hangs_on_mac(identity: str, link: LinkInfo) -> bool:
     """Tell whether the link would not be known again under another MAC."""
     return identity.startswith("mac:") and not link.permanent_mac
@@ -71,12 +76,15 @@ def find(links: Iterable[LinkInfo], identity: str, mac: str | None = None) -> Li
 
 
 def require(netlink: Netlink, identity: str, name: str) -> LinkInfo:
-    """Find the link with that identity, under whatever name.
+    """Find the link with that identity: the one of that name if it has it, else under whatever name.
 
     Raises ``LinkMissing`` when there is none, ``ForeignLink`` when another one has its name.
     """
+    other = netlink.link(name)
+    if other and is_surely(identity, other):
+        return other
     if link := find(netlink.links(), identity):
         return link
-    if other := netlink.link(name):
+    if other:
         raise ForeignLink(f"link {name} is {identify(other)}, not {identity}; it is left as it is")
     raise LinkMissing(f"link {name} ({identity}) does not exist on the host")

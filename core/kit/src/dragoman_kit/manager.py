@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Generic, TypeVar
 
@@ -34,7 +34,7 @@ from dragoman_hookspecs.rules import MTU_MIN_IPV6
 from dragoman_kit import identity, links, made, tags
 from dragoman_kit.configure import step
 from dragoman_kit.events import watch_links
-from dragoman_kit.netlink import Netlink
+from dragoman_kit.netlink import LinkInfo, Netlink
 
 S = TypeVar("S")
 
@@ -77,7 +77,8 @@ class NetdevManager(Generic[S]):
         """Give the devices, without those whose link could not be made because a foreign link has its name."""
         inventory = self.inventory()
         with step(f"look for links that are in the way of {self.type} devices"), Netlink() as netlink:
-            usable = tuple(device for device in inventory.devices if not self._is_blocked(netlink, device))
+            taken = made.by_name(netlink.links())
+        usable = tuple(device for device in inventory.devices if not self._is_blocked(taken, device))
         return replace(inventory, devices=usable)
 
     @hookimpl
@@ -145,7 +146,9 @@ class NetdevManager(Generic[S]):
             named = {tags.tag(self._owner, record.allocation) for record in request.records}
             for name in made.prune(self._owner, named | self._set_up):
                 self.context.logger.warning("link %s of a claim that is no longer known was deleted", name)
-        return [self._recover(record) for record in request.records]
+        with step(f"look for the links of {self.type} devices"), Netlink() as netlink:
+            present = made.by_name(netlink.links())
+        return [self._recover(record, present) for record in request.records]
 
     def _prepare(self, allocation: Allocation, plan: JsonObject) -> tuple[Prepared, bool]:
         """Prepare a device; tell too whether a link had to be made."""
@@ -160,9 +163,9 @@ class NetdevManager(Generic[S]):
         was_made = made.ensure(name, tag, lambda netlink, staging: self.make_link(netlink, staging, allocation))
         return Prepared(state=plan, target=Link(name=name, identity=identity.of_tag(tag))), was_made
 
-    def _recover(self, record: Record) -> Recovered:
-        if record.attached is not None:
-            # Inside a pod, where this thread cannot see it; core verifies that by itself.
+    def _recover(self, record: Record, present: Mapping[str, LinkInfo]) -> Recovered:
+        # One that is attached is inside a pod, where this thread cannot see it; core verifies that by itself.
+        if record.attached is not None or _is_there(record, present):
             return Recovered(outcome=Recovery.INTACT)
         try:
             prepared, was_made = self._prepare(record.allocation, record.plan)
@@ -172,16 +175,25 @@ class NetdevManager(Generic[S]):
             return Recovered(outcome=Recovery.RESTORED, prepared=prepared)
         return Recovered(outcome=Recovery.INTACT)
 
-    def _is_blocked(self, netlink: Netlink, device: Device) -> bool:
+    def _is_blocked(self, taken: Mapping[str, LinkInfo], device: Device) -> bool:
         if device.link is not None or device.allow_multiple_allocations:
             return False
-        link = netlink.link(self.host_name(device))
+        link = taken.get(self.host_name(device))
         if link is None or made.is_of(self._owner, link):
             return False
         self.context.logger.warning(
             "device %s is not offered: link %s exists and is not ours; rename it", device.name, self.host_name(device)
         )
         return True
+
+
+def _is_there(record: Record, present: Mapping[str, LinkInfo]) -> bool:
+    """Tell whether the link is on the host under the name that was prepared."""
+    prepared = record.prepared
+    if prepared is None or not isinstance(prepared.target, Link) or "gone" in prepared.state:
+        return False
+    link = present.get(prepared.target.name)
+    return link is not None and link.name == prepared.target.name and identity.is_surely(prepared.target.identity, link)
 
 
 def _prepared(record: Record) -> Prepared:
