@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,21 +18,18 @@ from dragoman_testkit.sandbox import demo_objects, kernel
 from dragoman_testkit.sandbox.apiserver import ApiFault
 from dragoman_testkit.sandbox.node import SandboxNode, make_folder, remove_folder
 
-KINDS: Mapping[str, str] = {
-    "pod": "pods",
-    "po": "pods",
-    "claim": "resourceclaims",
-    "resourceclaim": "resourceclaims",
-    "template": "resourceclaimtemplates",
-    "resourceclaimtemplate": "resourceclaimtemplates",
-    "class": "deviceclasses",
-    "deviceclass": "deviceclasses",
-    "slice": "resourceslices",
-    "resourceslice": "resourceslices",
-    "event": "events",
-    "node": "nodes",
+KINDS: Mapping[str, Sequence[str]] = {
+    "pods": ("pod", "po"),
+    "resourceclaims": ("resourceclaim", "claims", "claim"),
+    "resourceclaimtemplates": ("resourceclaimtemplate", "templates", "template"),
+    "deviceclasses": ("deviceclass", "classes", "class"),
+    "resourceslices": ("resourceslice", "slices", "slice"),
+    "events": ("event",),
+    "nodes": ("node",),
 }
-"""Names that people use, in the singular, and those of the API."""
+"""Names of the API, with others that people use."""
+
+_CLUSTER_WIDE = frozenset({"deviceclasses", "resourceslices", "nodes"})
 
 _WELCOME = """
 A node is running; its files are in {folder}. In another terminal:
@@ -190,13 +187,8 @@ class Requests:
         return [obj for obj in self._node.api.list(plural) if name in (None, obj["metadata"]["name"])]
 
 
-_CLUSTER_WIDE = frozenset({"deviceclasses", "resourceslices", "nodes"})
-
-
 def _plural(kind: str) -> str:
-    word = kind.lower()
-    found = word if word in KINDS.values() else KINDS.get(word) or KINDS.get(word.removesuffix("s").removesuffix("e"))
-    found = found or KINDS.get(word.removesuffix("s")) or KINDS.get(word.removesuffix("es"))
-    if found is None:
-        raise NotThere(f"the sandbox knows no kind {kind}; it knows {', '.join(dict.fromkeys(KINDS.values()))}")
-    return found
+    for plural, others in KINDS.items():
+        if kind.lower() in (plural, *others):
+            return plural
+    raise NotThere(f"the sandbox knows no kind {kind}; it knows {', '.join(KINDS)}")

@@ -8,6 +8,7 @@ After the pod: containers and sandbox end, claims are unprepared, then given bac
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
@@ -65,6 +66,7 @@ class PodLife:
         self._claims = PodClaims(leaders.api)
         self._scheduler = Scheduler(leaders.api, leaders.node_name)
         self._spec: PodSpec | None = None
+        self._making: asyncio.Task[FakeSandbox] | None = None
 
     async def run(self) -> None:
         """Lead the pod. Cancelled, everything stays where it is."""
@@ -81,9 +83,10 @@ class PodLife:
                 await deleted
             self._records.gone(self.pod)
         finally:
-            for task in (up, deleted):
+            tasks = [task for task in (up, deleted, self._making) if task]
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(up, deleted, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _deleted(self) -> None:
         while self._records.wanted(self.pod):
@@ -125,21 +128,26 @@ class PodLife:
                 await self._with.clock.sleep(self._with.pauses.prepare)
 
     async def _run_sandbox(self) -> FakeSandbox:
-        metadata = self.pod["metadata"]
         while True:
+            self._making = asyncio.create_task(self._make_sandbox())
             try:
-                self.sandbox = await self._with.runtime.run_sandbox(
-                    uid=metadata["uid"],
-                    namespace=metadata["namespace"],
-                    name=metadata["name"],
-                    annotations=metadata.get("annotations") or {},
-                    host_network=bool(self.pod["spec"].get("hostNetwork")),
-                )
+                # A deletion does not stop the runtime half way: it waits for the sandbox and then stops that.
+                self.sandbox = await asyncio.shield(self._making)
             except SandboxError as error:
                 self._records.event(self.pod, "FailedCreatePodSandBox", str(error))
                 await self._with.clock.sleep(self._with.pauses.sandbox)
             else:
                 return self.sandbox
+
+    async def _make_sandbox(self) -> FakeSandbox:
+        metadata = self.pod["metadata"]
+        return await self._with.runtime.run_sandbox(
+            uid=metadata["uid"],
+            namespace=metadata["namespace"],
+            name=metadata["name"],
+            annotations=metadata.get("annotations") or {},
+            host_network=bool(self.pod["spec"].get("hostNetwork")),
+        )
 
     async def _run_container(self, spec: PodSpec, sandbox: FakeSandbox, body: JsonObject) -> int:
         """Create and start one container, however often it takes, and wait for its end. Gives its exit code."""
@@ -163,6 +171,9 @@ class PodLife:
 
     async def _down(self) -> None:
         runtime = self._with.runtime
+        if self._making:
+            with contextlib.suppress(SandboxError):
+                self.sandbox = await self._making
         if self.sandbox:
             await runtime.stop_sandbox(self.sandbox)
         if self._spec:

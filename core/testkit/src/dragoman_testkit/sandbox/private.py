@@ -32,28 +32,37 @@ def enter() -> None:
     if os.environ.pop(_MARK, "") == str(os.getppid()):
         _furnish()
         return
-    command = ["unshare", *_flags(), "--net", "--mount", "--propagation", "private", "--"]
-    _try([*command, sys.executable, "-c", "pass"])
+    command = _command()
     os.environ[_MARK] = str(os.getppid())
     sys.stdout.flush()
     sys.stderr.flush()
     os.execvp(command[0], [*command, sys.executable, *sys.orig_argv[1:]])  # noqa: S606  # this very program, no shell
 
 
-def _flags() -> Sequence[str]:
-    return () if os.geteuid() == 0 else ("--user", "--map-root-user")
+def _command() -> list[str]:
+    """Give the command that works here: root in a container may lack the capability, and still may be root of its own.
+
+    Raises ``NoNamespaces``.
+    """
+    said = ""
+    for flags in ([], ["--user", "--map-root-user"])[os.geteuid() != 0 :]:
+        command = ["unshare", *flags, "--net", "--mount", "--propagation", "private", "--"]
+        said = _try([*command, sys.executable, "-c", "pass"])
+        if not said:
+            return command
+    raise NoNamespaces(
+        f"the sandbox runs in network and mount namespaces of its own, and they cannot be made here ({said}): "
+        "run it as root, or allow user namespaces to this user"
+    )
 
 
-def _try(command: Sequence[str]) -> None:
+def _try(command: Sequence[str]) -> str:
+    """Say why a command does not work, or nothing."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  # fixed words
     except FileNotFoundError as error:
         raise NoNamespaces("the sandbox needs the programs unshare and nsenter; install util-linux") from error
-    if done.returncode:
-        raise NoNamespaces(
-            "the sandbox runs in network and mount namespaces of its own, and they cannot be made here "
-            f"({done.stderr.strip()}): run it as root, or allow user namespaces to this user"
-        )
+    return (done.stderr.strip() or f"exit code {done.returncode}") if done.returncode else ""
 
 
 def _furnish() -> None:

@@ -1,0 +1,97 @@
+"""``dragoman sandbox`` as a person uses it, in two terminals."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dragoman_hookspecs import JsonObject
+from dragoman_testkit.sandbox.play_view import render
+
+DRAGOMAN = (sys.executable, "-m", "dragoman")
+
+
+class Terminal:
+    """The second terminal: commands with the variable that the first one has named."""
+
+    def __init__(self, config: str) -> None:
+        self.config = config
+
+    def run(self, *arguments: str, given: str = "", code: int = 0) -> str:
+        """Run a command, which must end with that code, and give what it writes."""
+        done = subprocess.run(
+            [*DRAGOMAN, *arguments],
+            input=given,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            env={**os.environ, "DRAGOMAN_CONFIG": self.config},
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+
+@pytest.fixture
+def terminal() -> Iterator[Terminal]:
+    sandbox = subprocess.Popen([*DRAGOMAN, "sandbox"], stdout=subprocess.PIPE, text=True)
+    assert sandbox.stdout
+    config = ""
+    for line in sandbox.stdout:
+        config = line.partition("DRAGOMAN_CONFIG=")[2].strip() or config
+        if "Ctrl-C" in line:
+            break
+    assert config, "the sandbox ended before it was ready"
+    try:
+        yield Terminal(config)
+    finally:
+        sandbox.send_signal(signal.SIGINT)
+        rest, _ = sandbox.communicate(timeout=60)
+    assert sandbox.returncode == 0, rest
+    assert not Path(config).parent.exists()
+
+
+@pytest.mark.kernel
+def test_a_pod_is_applied_looked_into_and_deleted_and_ctrl_c_removes_everything(terminal: Terminal) -> None:
+    example = Path(terminal.config).with_name("example.yaml")
+    applied = terminal.run("sandbox", "apply", "-f", str(example)).splitlines()
+    assert applied == ["resourceclaimtemplate/example created", "pod/example created"]
+    assert terminal.run("sandbox", "apply", "-f", "-", given=example.read_text()).splitlines() == [
+        "resourceclaimtemplate/example changed",
+        "pod/example changed",
+    ]
+    while "Running" not in (shown := terminal.run("sandbox", "get", "pods")):
+        assert "Pending" in shown
+    assert terminal.run("sandbox", "exec", "example", "--", *READ).strip() == "net1"
+    assert "dummy0" in terminal.run("sandbox", "get", "claims")
+    assert "default/example-nic-" in terminal.run("allocations")
+    assert terminal.run("sandbox", "agent", "kill").strip() == "the agent is gone"
+    assert "the agent does not run" in terminal.run("sandbox", "agent", "stop", code=1)
+    assert terminal.run("sandbox", "agent", "start").startswith("the agent runs")
+    assert terminal.run("sandbox", "delete", "pod", "example").strip() == "pods/example deleted"
+    assert terminal.run("sandbox", "get", "claims").strip() == "there are no resourceclaims"
+    terminal.run("sandbox", "apply", "-f", "-", given=example.read_text())
+    assert terminal.run("sandbox", "get", "widgets", code=1).startswith("Error: the sandbox knows no kind widgets")
+    assert "not an object" in terminal.run("sandbox", "apply", "-f", "-", given="a: b", code=1)
+
+
+READ = (sys.executable, "-m", "dragoman_metadata.cli", "show", "--pod-claim", "nic", "--get", "interface")
+
+
+def test_without_a_sandbox_the_commands_say_how_to_get_one(tmp_path: Path) -> None:
+    said = Terminal(str(tmp_path / "settings.yaml")).run("sandbox", "get", "pods", code=1)
+    assert said == "Error: no sandbox is found: run dragoman sandbox, and set DRAGOMAN_CONFIG as it says\n"
+
+
+def test_a_pod_that_waits_is_shown_with_the_reason() -> None:
+    waiting = {"reason": "CreateContainerError", "message": "unresolvable"}
+    status = {"name": "app", "restartCount": 2, "state": {"waiting": waiting}}
+    pod: JsonObject = {"metadata": {"name": "web"}, "status": {"phase": "Pending", "containerStatuses": [status]}}
+    _, line = render("pods", [pod], "table").splitlines()
+    assert line.split() == ["web", "Pending", "2", "CreateContainerError:", "unresolvable"]
