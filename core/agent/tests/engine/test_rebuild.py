@@ -331,6 +331,26 @@ async def test_an_entry_that_cannot_be_understood_costs_its_device_only(node: Fa
     assert [row.claim.name for row in rows(node)] == ["good"]
 
 
+async def test_a_claim_of_which_half_is_known_does_not_lose_that_half_under_its_pod(node: FakeNode) -> None:
+    claim = await prepared(node, "a", "dummy0", "dummy1")
+    sandbox = node.sandbox(claim)
+    await node.sandboxes.run_sandbox(sandbox, 1)
+    assert sandbox.netns_path is not None
+    node.links.put_inside(sandbox.netns_path, "net1", "tag:dummy0")
+    (read,) = (await node.source.of_node()).claims
+    bad = replace(read.entries[1], data={"apiVersion": "other"})
+    node.source.put(replace(read, entries=(read.entries[0], bad)))
+    node = await lost(node, sandbox)
+    assert [row.key.device for row in rows(node)] == ["dummy0"]
+    # A kubelet that was restarted asks again for all running pods.
+    assert "delete that pod" in (await node.prepare(claim)).error
+    assert node.hooks.called("detach_device") == []
+    await node.sandboxes.stop_sandbox(sandbox, 1)
+    assert (await node.prepare(claim)).error == ""
+    assert await node.unprepare(claim) == ""
+    assert rows(node) == []
+
+
 async def test_claims_of_a_plugin_that_is_gone_are_known_again_too(node: FakeNode) -> None:
     claim = await prepared(node)
     fake = node.hooks.fakes.pop("dummy")

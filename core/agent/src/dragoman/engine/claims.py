@@ -31,13 +31,16 @@ from dragoman.model.rebuild import own_entries
 from dragoman.model.records import AllocationRow
 from dragoman.model.states import AllocationState
 from dragoman.model.status import ClaimStatus
-from dragoman_hookspecs import DragomanError, Prepared, rules
+from dragoman_hookspecs import DragomanError, Netns, Prepared, rules
 
 Find = Callable[[str], Known | None]
 """Finds an advertised device by name."""
 
 PREPARE_SECONDS = 40.0
 """The kubelet gives up after 45 s and asks again only after 60 to 90 s, so waiting for a device has to end before."""
+
+FORMER_SECONDS = 10.0
+"""A call for a claim of a lost ledger waits so long for it to be known again; a handover has to outwait such calls."""
 
 
 class Claims:
@@ -113,7 +116,7 @@ class Claims:
             self._reporting.forget(uid)
 
     async def _known_again(self, ref: ClaimRef) -> None:
-        await self._parts.former.known(self._parts.ledger, self._parts.clock, ref, PREPARE_SECONDS)
+        await self._parts.former.known(self._parts.ledger, self._parts.clock, ref, FORMER_SECONDS)
 
     async def _prepare(self, ref: ClaimRef) -> PrepareAnswer:
         claim = await self._read(ref)
@@ -123,6 +126,7 @@ class Claims:
             rows = self._parts.ledger.of_claim(ref.uid)
             if claim is None or self._is_prepared(claim, rows):
                 return await self._again(rows, claim)
+            await self._refuse_in_use(claim, rows)
             async with self._parts.managers.together():
                 await self._freeing.free(rows)
             rows, metadata = await self._fresh(claim)
@@ -141,6 +145,22 @@ class Claims:
     def _is_prepared(self, claim: Claim, rows: Sequence[AllocationRow]) -> bool:
         wanted = {key_of(claim, result) for result in own_results(claim, self._parts.driver)}
         return {row.key for row in rows} == wanted and all(row.state is AllocationState.PREPARED for row in rows)
+
+    async def _refuse_in_use(self, claim: Claim, rows: Sequence[AllocationRow]) -> None:
+        """Refuse to take a device from a running pod because the claim's other devices are not as recorded.
+
+        They may not be known any more, where the ledger was lost and a status entry could not be understood.
+        """
+        if any(row.state is not AllocationState.PREPARED for row in rows):
+            return
+        for attachment in (each for row in rows for each in self._parts.ledger.attachments_of(row.key)):
+            netns = Netns(path=attachment.netns_path, cookie=attachment.netns_cookie)
+            if await self._parts.links.same_netns(netns):
+                raise UnusableClaim(
+                    f"{claim.ref} is recorded with other devices than it has now, and device "
+                    f"{attachment.key.allocation.device} of it is in pod {attachment.pod_namespace}/"
+                    f"{attachment.pod_name}; delete that pod, and the claim is prepared anew"
+                )
 
     async def _again(self, rows: Sequence[AllocationRow], claim: Claim | None) -> PrepareAnswer:
         """Give the same answer again. Files are re-asserted, except guards; further pods of the claim are noted."""
