@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import os
 import socket
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import asdict
@@ -216,10 +217,9 @@ class Agent:
         else:
             await self._sandboxes.resynchronize()
         await self._inventory.wait_first()
-        if not self._serving:
-            await self._kubelet.serve()
-            self._kubelet.register()
-            self._serving = True
+        await self._kubelet.serve()
+        self._kubelet.register()
+        self._serving = True
         engine = self._current.engine
         self._begin(self._learn_server(), self._publish(engine), engine.orphans.run(), engine.rebuilding.run())
         gc.collect()
@@ -232,6 +232,8 @@ class Agent:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks.clear()
+        await self._kubelet.rest()
+        await self._outside.kube.slices.pause()
         with contextlib.suppress(Unavailable):
             await self._current.engine.drain()
         await self.hooks.stop()
@@ -316,6 +318,7 @@ class Agent:
         return {
             "node": self._node,
             "driver": self._loaded.settings.driver_name,
+            "pid": os.getpid(),
             "state": self._handover.state.value,
             "ready": not any(problems),
             "reason": "; ".join(filter(None, problems)),

@@ -95,6 +95,7 @@ class NodeInventory:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            self._tasks.clear()  # an agent that takes its lock back runs this again
 
     async def wait_first(self) -> None:
         """Wait until every manager was scanned with success, or the time for the first scans is over."""

@@ -82,6 +82,7 @@ class Publisher:
 
     async def run(self) -> None:
         """Publish at first and after each change, until cancelled."""
+        self._settled = None  # between two runs another agent may have published
         await self._first()
         while True:
             await self._bring_up_to_date()

@@ -85,15 +85,20 @@ class SlicePublisher:
 
     async def withdraw(self) -> None:
         """Delete every slice of this node and driver, and stop publishing. Raises ``Unavailable`` or ``Refused``."""
-        await self.aclose()
+        await self.pause()
         async with self._lock:
             self._wanted = None
             await self._sync.delete_all()
 
-    async def aclose(self) -> None:
-        """Stop following; the slices stay as they are."""
+    async def pause(self) -> None:
+        """Stop following, until ``publish``: another agent may write the slices. They stay as they are."""
         self._follower.stop()
         self._alarm.stop()
+        self._sync.lost()
+
+    async def aclose(self) -> None:
+        """Stop following for good; the slices stay as they are."""
+        await self.pause()
 
     async def _make_equal(self, wanted: WantedSlices) -> None:
         try:

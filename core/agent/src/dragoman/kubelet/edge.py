@@ -38,7 +38,7 @@ class KubeletOptions:
 
 
 class KubeletEdge:
-    """Serves the kubelet: first ``serve``, then ``register``, at the end ``stop``.
+    """Serves the kubelet: first ``serve``, then ``register``, at the end ``stop``; ``rest`` while another agent serves.
 
     Raises ``SocketPathTooLong`` when it is built with a root that leaves no room for the socket names.
     """
@@ -61,19 +61,27 @@ class KubeletEdge:
 
     async def serve(self) -> None:
         """Listen on the DRA socket, and make it again when it is lost. Raises ``SocketFailed``."""
-        await self._dra.open()
+        if self._dra.lost():
+            await self._dra.open()
         self._start(self._dra.keep(self._clock))
 
     def register(self) -> None:
         """Begin to announce the driver. The DRA socket must be served: the kubelet dials it at once."""
         self._start(self._registrar.run())
 
-    async def stop(self, drain: float = DRAIN_SECONDS) -> None:
-        """Take the registration back, let running calls end within ``drain`` seconds, then close the DRA socket."""
+    async def rest(self) -> None:
+        """Go on answering, but make no socket again, until ``serve`` and ``register``.
+
+        An agent that has handed over would otherwise take a name back that both use.
+        """
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks.clear()
+
+    async def stop(self, drain: float = DRAIN_SECONDS) -> None:
+        """Take the registration back, let running calls end within ``drain`` seconds, then close the DRA socket."""
+        await self.rest()
         await self._registrar.stop()
         if left := await self._calls.drain(drain):
             logger.warning("{left} calls of the kubelet still run after {drain} s", left=left, drain=drain)
