@@ -23,10 +23,14 @@ class AgentFailed(DragomanError):
 
 
 class AgentProcess:
-    """One agent at a time, with one settings file and one log, which grows over its lives."""
+    """One agent at a time, with one settings file and one log, which grows over its lives.
+
+    ``environ``: variables that it gets beside those of this process.
+    """
 
     def __init__(self, *, settings: Path, log: Path, control: Path) -> None:
         self.log = log
+        self.environ: dict[str, str] = {}
         self._settings = settings
         self._control = control
         self._process: asyncio.subprocess.Process | None = None
@@ -55,7 +59,7 @@ class AgentProcess:
                 stdout=log,
                 stderr=log,
                 # Settings of the caller's environment are not this node's.
-                env={name: value for name, value in os.environ.items() if not name.startswith("DRAGOMAN_")},
+                env={n: value for n, value in os.environ.items() if not n.startswith("DRAGOMAN_")} | self.environ,
                 # Ctrl-C in a terminal is for the sandbox, which ends the agent in order.
                 start_new_session=True,
             )
@@ -72,9 +76,9 @@ class AgentProcess:
                     except DragomanError as error:
                         why = str(error)
                     else:
-                        if status["ready"]:
+                        if status["ready"] and status["pid"] == self.pid:
                             return status
-                        why = status["reason"]
+                        why = status["reason"] or f"process {status['pid']} answers in its place"
                     await asyncio.sleep(_LOOK)
         except TimeoutError as error:
             raise AgentFailed(f"the agent is not ready after {limit} s: {why}") from error
@@ -83,6 +87,11 @@ class AgentProcess:
         """Ask it over its control socket. Raises ``DragomanError``."""
         return await client.call(self._control, method, params, seconds=10.0)
 
+    def send(self, number: signal.Signals) -> None:
+        """Send it a signal: SIGHUP has it read its settings again, SIGUSR1 write its stacks."""
+        assert self._process is not None, "the agent was never started"
+        self._process.send_signal(number)
+
     async def kill(self) -> None:
         """End it as a node's death would: SIGKILL."""
         await self._end(signal.SIGKILL, 10.0)
@@ -90,6 +99,11 @@ class AgentProcess:
     async def terminate(self, limit: float = 15.0) -> int:
         """Ask it to end, SIGTERM, and give its exit code. Raises ``AgentFailed`` if it does not end in time."""
         return await self._end(signal.SIGTERM, limit)
+
+    async def wait(self) -> int:
+        """Wait for its end, and give its exit code."""
+        assert self._process is not None, "the agent was never started"
+        return await self._process.wait()
 
     async def close(self) -> None:
         """End it if it runs: kindly, and at last not."""
@@ -107,11 +121,9 @@ class AgentProcess:
             return [line.rstrip("\n") for line in deque(log, lines)]
 
     async def _end(self, number: signal.Signals, limit: float) -> int:
-        process = self._process
-        assert process is not None, "the agent was never started"
-        process.send_signal(number)
+        self.send(number)
         try:
-            return await asyncio.wait_for(process.wait(), limit)
+            return await asyncio.wait_for(self.wait(), limit)
         except TimeoutError as error:
             raise AgentFailed(f"the agent did not end within {limit} s of {number.name}") from error
 

@@ -1,0 +1,124 @@
+"""Two agents on one node, as in a rolling update: one is active, and the node is served all the time."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman_testkit.sandbox.agent_process import AgentProcess
+from tests.e2e import objects
+from tests.e2e.trial import MakeTrial, Trial, eventually, holds
+
+
+def names(together: bool) -> dict[str, Any]:
+    """Settings of one agent: sockets of its own, or the same as every agent of this driver."""
+    return {} if together else {"podUid": str(uuid.uuid4())}
+
+
+async def test_a_rolling_update_fails_no_prepare_and_writes_no_slice(make_trial: MakeTrial) -> None:
+    trial = await make_trial(**names(together=False))
+    slow = trial.script("slow")
+    await trial.start()
+    trial.apply(objects.device_class("slow", objects.manager_is("slow")))
+    trial.start_pod("before", {"podIfName": "net1", "addresses": ["192.0.2.1/24"]})
+    await trial.running("before")
+    slices, mac = trial.slice_versions(), trial.pod_links("before")["net1"].mac
+
+    slow.play(setup_device="block")
+    trial.start_pod("slow", request=objects.request(device_class_name="slow"))
+    await eventually(lambda: slow.calls("setup_device") == 1, "a prepare is in progress")
+    new = trial.another_agent("new", **names(together=False))
+    taking = asyncio.create_task(new.start())
+    await eventually(lambda: is_draining(trial), "the old agent is asked to hand over")
+    for number in range(3):
+        trial.start_pod(f"during{number}")
+    slow.play()
+    await taking
+    everyone = ("before", "slow", "during0", "during1", "during2")
+    await trial.running(*everyone)
+    assert [trial.events(name, "Failed") for name in everyone if name != "slow"] == [[], [], [], []]
+    assert trial.events("slow", "FailedPrepare") == []
+    assert trial.pod_links("before")["net1"].mac == mac
+
+    assert await trial.agent.terminate() == 0
+    trial.delete_pod("before")
+    await trial.ended("before")
+    trial.start_pod("after")
+    await trial.running("after")
+    assert trial.events("after") == []
+    await trial.node.drain()
+    assert trial.slice_versions() == slices
+    assert await new.terminate() == 0
+
+
+async def is_draining(trial: Trial) -> bool:
+    """Tell whether the agent waits for its operations to end."""
+    return bool((await trial.agent.ask("status"))["state"] == "draining")
+
+
+@pytest.mark.parametrize("together", [True, False], ids=["same sockets", "own sockets"])
+async def test_the_old_agent_takes_over_again_when_the_newcomer_is_killed(
+    make_trial: MakeTrial, together: bool
+) -> None:
+    trial = await make_trial(**names(together))
+    slow = trial.script("slow")
+    await trial.start()
+    trial.start_pod("before")
+    await trial.running("before")
+    slices = trial.slice_versions()
+
+    slow.play(recover_devices="block")
+    new = trial.another_agent("new", **names(together))
+    await new.launch()
+    await eventually(lambda: slow.calls("recover_devices") == 2, "the newcomer recovers")
+    trial.start_pod("during")
+    await new.kill()
+    slow.play()
+    await trial.running("during")
+    assert trial.events("during", "FailedPrepare") == []
+    status = await trial.agent.ready()
+    assert status["state"] == "active"
+    assert trial.slice_versions() == slices
+    await finds_new_devices(trial, trial.agent)
+    assert await trial.agent.terminate() == 0
+
+
+async def finds_new_devices(trial: Trial, agent: AgentProcess) -> None:
+    """Check that the agent, active again, scans and publishes, and repairs what others do to its slices."""
+    trial.configure(deviceManagerConfigs={**trial.settings()["deviceManagerConfigs"], "dummy": trial.dummies(6)})
+    agent.send(signal.SIGHUP)
+    await trial.until(lambda: "dummy5" in trial.published(), "new devices are published")
+    gone = trial.slices()[0]["metadata"]["name"]
+    trial.api.delete("resourceslices", gone)
+    await trial.until(lambda: "dummy5" in trial.published(), "the slice is back")
+
+
+async def test_agents_with_the_same_sockets_do_not_fight_over_them(make_trial: MakeTrial) -> None:
+    trial = await make_trial()
+    await trial.start()
+    trial.start_pod("before")
+    await trial.running("before")
+    slices = trial.slice_versions()
+    new = trial.another_agent("new")
+    await new.start()
+    sockets = inodes(trial)
+    trial.start_pod("during")
+    await trial.running("during")
+    # Longer than the old agent takes to see that its sockets are not there.
+    await holds(lambda: inodes(trial) == sockets, "the newcomer's sockets stay", 2.5)
+    assert await trial.agent.terminate() == 0
+    assert inodes(trial) == sockets
+    trial.start_pod("after")
+    await trial.running("after")
+    await trial.node.drain()
+    assert trial.slice_versions() == slices
+
+
+def inodes(trial: Trial) -> dict[Path, int]:
+    """Give the sockets that the kubelet sees."""
+    return {path: path.stat().st_ino for path in trial.node.kubelet.root.rglob("*.sock") if path.name[0] != "."}
