@@ -84,6 +84,7 @@ def _configure(inside: Netlink, name: str, former: JsonObject, parameters: Param
     if parameters.mac is not None:
         with step(f"set the MAC of link {name} to {parameters.mac}"):
             inside.set_link(link.index, address=parameters.mac)
+            link = inside.link(name) or link
     with step(f"bring link {name} up"):
         inside.set_link(link.index, up=True)
     for entry in _addresses(former, parameters):
@@ -138,14 +139,13 @@ def _write_sysctls(handle: int, name: str, parameters: Parameters, host: HostPat
 
 def _describe(inside: Netlink, link: LinkInfo) -> Attached:
     with step(f"read link {link.name} in the pod"):
-        now = inside.link(link.name)
         addresses = inside.addresses(link.index)
     ips = [
         str(ipaddress.ip_interface(f"{entry.get('local', entry['address'])}/{entry['prefixlen']}"))
         for entry in addresses
         if entry["scope"] != _SCOPE_LINK
     ]
-    return Attached(interface=link.name, mac=now.mac if now else link.mac, ips=tuple(ips))
+    return Attached(interface=link.name, mac=link.mac, ips=tuple(ips))
 
 
 def _undo(former: JsonObject, target: Netns, host: HostPaths, error: BaseException) -> None:
