@@ -9,12 +9,15 @@ from dragoman_hookspecs import JsonObject
 from dragoman_testkit.sandbox.node import DRIVER
 
 UPLINKS = ("uplink0", "uplink1")
-POOLS = ("lab", "uplink", "shared")
-"""Logical pools: dummy links; macvlan links of ``uplink0``; shares of ``uplink1``."""
+ANY = "any"
+"""Name of the class of all devices."""
 
 
 def settings(link_kind: str) -> JsonObject:
-    """Give the agent's settings: what a node's owner offers."""
+    """Give the agent's settings: what a node's owner offers.
+
+    Three logical pools: dummy links, macvlan links of the first uplink, shares of the second.
+    """
     exclusive, shared = UPLINKS
     dummy: JsonObject = {"count": 4} | ({"linkKind": link_kind} if link_kind != "dummy" else {})
     return {
@@ -37,8 +40,10 @@ def settings(link_kind: str) -> JsonObject:
 
 
 def device_class(pool: str, parameters: Mapping[str, Any] | None = None) -> JsonObject:
-    """Give a class of the devices of one logical pool."""
-    expression = f'device.driver == "{DRIVER}" && device.attributes["{DRIVER}"].pool == "{pool}"'
+    """Give a class of the devices of one logical pool, of that name; ``any`` takes those of every pool and of none."""
+    expression = f'device.driver == "{DRIVER}"'
+    if pool != ANY:
+        expression += f' && device.attributes["{DRIVER}"].pool == "{pool}"'
     spec: JsonObject = {"selectors": [{"cel": {"expression": expression}}]}
     if parameters:
         spec["config"] = [{"opaque": {"driver": DRIVER, "parameters": dict(parameters)}}]

@@ -70,9 +70,10 @@ async def _keep(folder: Path, settings: JsonObject) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
     async with SandboxNode(folder, settings=settings) as node:
-        for pool in demo_objects.POOLS:
-            node.api.create(demo_objects.device_class(pool))
-        (folder / "example.yaml").write_text(_example())
+        classes = [*(pool["name"] for pool in settings.get("pools") or ()), demo_objects.ANY]
+        for name in dict.fromkeys(classes):
+            node.api.create(demo_objects.device_class(name))
+        (folder / "example.yaml").write_text(_example(classes[0]))
         server = ControlServer(folder / "sandbox.sock", Requests(node).handlers())
         await server.publish()
         try:
@@ -98,9 +99,9 @@ async def _either(*awaitables: Any) -> None:
             task.cancel()
 
 
-def _example() -> str:
+def _example(class_name: str) -> str:
     parameters = {"podIfName": "net1", "addresses": ["192.0.2.10/24"]}
-    objects = [demo_objects.template("example", "lab", parameters), demo_objects.pod("example", "example")]
+    objects = [demo_objects.template("example", class_name, parameters), demo_objects.pod("example", "example")]
     return yaml.safe_dump_all(objects, sort_keys=False)
 
 
