@@ -50,6 +50,7 @@ def configure(level: str = "info", format: str = "text", stream: TextIO | None =
     # The empty format spares loguru's own rendering, which would also print the values of variables.
     logger.add(write, level=level.upper(), format=lambda _: "", backtrace=False, diagnose=False)
     logging.basicConfig(handlers=[InterceptHandler()], level=logging.WARNING, force=True)
+    logging.captureWarnings(True)
     logging.getLogger(_PLUGINS).setLevel(logger.level(level.upper()).no)
 
 

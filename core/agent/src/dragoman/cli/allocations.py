@@ -8,31 +8,21 @@ from dragoman.cli.main import Options
 from dragoman.cli.output import output_option, show
 from dragoman.control.client import call_now
 
-COLUMNS = (
-    "claim",
-    "uid",
-    "pods",
-    "request",
-    "device",
-    "share",
-    "capacity",
-    "state",
-    "attachment",
-    "interface",
-    "prepared",
-    "failure",
-)
+COLUMNS = ("claim", "pods", "request", "device", "share", "capacity", "state", "attachment", "interface", "failure")
+WIDE = (*COLUMNS, "uid", "manager", "prepared")
+"""What a terminal has no room for: the UID for ``release``, and the manager's own state."""
 
 
 @click.group("allocations", invoke_without_command=True)
-@output_option()
+@output_option("wide")
 @click.pass_context
 def allocations(ctx: click.Context, output: str) -> None:
-    """Show what is prepared and attached on this node."""
+    """Show what is prepared and attached on this node; ``-o wide`` and ``-o json`` show all that is known."""
     if ctx.invoked_subcommand is None:
         options: Options = ctx.obj
         found = call_now(options.load().settings.paths.run_dir / "control.sock", "allocations")
-        show(COLUMNS, [[row[column] for column in COLUMNS] for row in found], output)
+        columns = COLUMNS if output == "table" else WIDE
+        show(columns, [[row[column] for column in columns] for row in found], output)
 
 
 @allocations.command("release")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from urllib3.exceptions import InsecureRequestWarning
 
 from dragoman.model.errors import Refused
 
@@ -29,6 +32,8 @@ def api_client(access: Access, *, connections: int) -> Any:
     # Imported here: it costs 0.4 s and 40 MB, which commands that stay offline must not pay.
     from kubernetes import client, config  # noqa: PLC0415 - see above
 
+    # Otherwise said for every request to a server whose kubeconfig says not to verify it.
+    warnings.filterwarnings("once", category=InsecureRequestWarning)
     configuration = client.Configuration()
     load: Any = config
     try:
