@@ -103,6 +103,7 @@ class Agent:
             first=self._inventory.wait_first,
             clock=self._clock,
         )
+        self._outside.kube.slices.on_change(self._publisher.again)
         self._inventory.on_change(self._publisher.poke)
         self._health.on_change(self._publisher.poke)
 

@@ -80,6 +80,11 @@ class Publisher:
         """Say that something changed: the inventory, the ledger, the settings or the health."""
         self._bell.ring()
 
+    def again(self) -> None:
+        """Say that the server may hold something else than it took: ask it again although nothing changed here."""
+        self._settled = None
+        self._bell.ring()
+
     async def run(self) -> None:
         """Publish at first and after each change, until cancelled."""
         self._settled = None  # between two runs another agent may have published

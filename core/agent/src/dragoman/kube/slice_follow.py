@@ -66,6 +66,8 @@ class SliceFollower:
                 self._pause = _PAUSES[0]
             except (DragomanError, msgspec.DecodeError) as error:
                 expired = isinstance(error, ApiError) and error.status == 410
+                if expired:
+                    self._pause = _PAUSES[0]  # the server is well, and forgets early
                 logger.log("DEBUG" if expired else "WARNING", "the watch of this node's slices ended: {}", error)
             self._lost()
             await self._clock.sleep(self._pause)

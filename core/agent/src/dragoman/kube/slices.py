@@ -54,6 +54,8 @@ class SlicePublisher:
         self._lock = asyncio.Lock()
         self._wanted: WantedSlices | None = None
         self._pause = _PAUSES[0]
+        self._told: tuple[Sequence[str], Sequence[str]] = ([], [])
+        self._listeners: list[Callable[[], None]] = []
         self._writer = SliceWriter(client, driver=driver, node=node)
         self._sync = SliceSync(self._writer, versions, SliceCache(self._changed), driver=driver, node=node)
         self._alarm = Alarm(clock, self._repair)
@@ -79,9 +81,14 @@ class SlicePublisher:
                 self._wanted = WantedSlices(pool, self._wanted)
             self._follower.start()
             await self._make_equal(self._wanted)
-            if refusals := self._wanted.refusals():
+            self._told = refusals, warnings = self._wanted.refusals(), self._wanted.warnings()
+            if refusals:
                 raise Refused("; ".join(refusals))
-            return self._wanted.warnings()
+            return warnings
+
+    def on_change(self, callback: Callable[[], None]) -> None:
+        """Have ``callback()`` called when ``publish`` would tell something else than it did: ask it again."""
+        self._listeners.append(callback)
 
     async def withdraw(self) -> None:
         """Delete every slice of this node and driver, and stop publishing. Raises ``Unavailable`` or ``Refused``."""
@@ -117,6 +124,9 @@ class SlicePublisher:
                 await self._make_equal(self._wanted)
             except (Unavailable, Refused) as error:
                 logger.warning("the slices of this node are not as wanted: {}", error)
+            if (self._wanted.refusals(), self._wanted.warnings()) != self._told:
+                for callback in self._listeners:
+                    callback()
 
     async def _position(self) -> tuple[Api, str]:
         async with self._lock:
