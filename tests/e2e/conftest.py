@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -27,30 +27,43 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
 
 
-@pytest.fixture
-def link_kind() -> Iterator[str]:
-    """A network namespace that is the host's for this test, with an uplink; the kind of link for the dummy manager."""
+@asynccontextmanager
+async def workplace() -> AsyncIterator[MakeTrial]:
+    """Make nodes in a network namespace that is the host's as long as this lasts."""
+    loop = asyncio.get_running_loop()
     with netns.private_host():
         with Netlink() as host:
             host.set_link(1, up=True)  # lo: the API server listens there
-        yield kernel.furnish((UPLINK,))
+        # Threads stay in the namespace in which they were started.
+        loop.set_default_executor(executor := ThreadPoolExecutor())
+        async with AsyncExitStack() as stack:
+            yield trials(stack, kernel.furnish((UPLINK,)))
+        loop.set_default_executor(ThreadPoolExecutor())
+        executor.shutdown()
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def make_trial(link_kind: str) -> AsyncIterator[MakeTrial]:
-    """Make a node; several for one test would share its links."""
-    # Threads stay in the namespace in which they were started, which is another one for each test.
-    loop = asyncio.get_running_loop()
-    loop.set_default_executor(executor := ThreadPoolExecutor())
-    async with AsyncExitStack() as stack:
-        yield trials(stack, link_kind)
-    executor.shutdown()
-    loop.set_default_executor(ThreadPoolExecutor())
+async def make_trial() -> AsyncIterator[MakeTrial]:
+    """Make nodes that belong to one test."""
+    async with workplace() as make:
+        yield make
+
+
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def shared() -> AsyncIterator[Trial]:
+    """A node with a started agent for the tests of a module: dummy devices, a shared uplink, a scripted manager."""
+    async with workplace() as make:
+        trial = await make()
+        trial.offer_uplink()
+        trial.script("odd")
+        await trial.start()
+        yield trial
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def trial(make_trial: MakeTrial) -> Trial:
-    """A node with four dummy devices and a started agent."""
-    trial = await make_trial()
-    await trial.start()
-    return trial
+async def trial(shared: Trial) -> AsyncIterator[Trial]:
+    """The shared node for one test, which has to leave nothing behind."""
+    slices = shared.published()
+    yield shared
+    await shared.clean()
+    assert shared.published() == slices

@@ -24,7 +24,6 @@ async def test_a_rolling_update_fails_no_prepare_and_writes_no_slice(make_trial:
     trial = await make_trial(**names(together=False))
     slow = trial.script("slow")
     await trial.start()
-    trial.apply(objects.device_class("slow", objects.manager_is("slow")))
     trial.start_pod("before", {"podIfName": "net1", "addresses": ["192.0.2.1/24"]})
     await trial.running("before")
     slices, mac = trial.slice_versions(), trial.pod_links("before")["net1"].mac

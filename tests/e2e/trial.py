@@ -11,6 +11,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,7 @@ class Trial:
         self.agent = node.agent
         self.link_kind = link_kind
         self.environ: dict[str, str] = {}
+        self.scripts: dict[str, Script] = {}
         self._more: list[AgentProcess] = []
 
     # --- agents ------------------------------------------------------------------------------------------------------
@@ -77,13 +79,25 @@ class Trial:
 
         await eventually(is_settled, "the agent has written everything")
 
+    @property
+    def odd(self) -> Script:
+        """The scripted manager of the shared node, with the class ``odd``."""
+        return self.scripts["odd"]
+
+    def offer_uplink(self) -> None:
+        """Offer shares of the uplink, with the class ``uplink``; before the agent is started."""
+        section = {"ifaces": [{"parentIfName": UPLINK, "count": 4, "shared": True}]}
+        self.configure(deviceManagerConfigs={**self.settings()["deviceManagerConfigs"], "macvlan": section})
+        self.apply(objects.device_class("uplink", objects.manager_is("macvlan")))
+
     def script(self, type_: str, count: int = 2) -> Script:
         """Install a manager that plays a part, with so many devices; before the agent is started."""
         folder = self.node.folder / "site"
-        script = Script(folder, type_, self.link_kind)
+        script = self.scripts[type_] = Script(folder, type_, self.link_kind)
         self.environ.update(thirdparty.path(folder))
         sections = self.settings()["deviceManagerConfigs"]
         self.configure(deviceManagerConfigs={**sections, type_: script.section(count)})
+        self.apply(objects.device_class(type_, objects.manager_is(type_)))
         return script
 
     def another_agent(self, name: str, **settings: Any) -> AgentProcess:
@@ -160,7 +174,7 @@ class Trial:
     async def running(self, *names: str) -> None:
         """Wait until pods run."""
         for name in names:
-            await self.until(lambda name=name: self.phase(name) == "Running", f"pod {name} runs")  # type: ignore[misc]  # mypy has no types for defaults of lambdas
+            await self.until(partial(self._is, "Running", name), f"pod {name} runs")
 
     async def until(self, condition: Callable[[], bool], what: str, limit: float = 20.0) -> None:
         """Wait for a condition on objects of the API server; the pods and the log are told where it does not come."""
@@ -213,6 +227,18 @@ class Trial:
         entries = self.api.get("resourceclaims", claim["metadata"]["name"], "default")["status"].get("devices") or ()
         return [{c["type"]: c["status"] for c in entry.get("conditions") or ()} for entry in entries]
 
+    async def attached(self, *pods: str) -> None:
+        """Wait until the claims of pods tell that their devices are in them."""
+        told = [{"Ready": "True", "NetworkReady": "True"}]
+        for pod in pods:
+            await self.until(partial(self._tells, pod, told), f"the status of pod {pod}'s claim")
+
+    def _tells(self, pod: str, conditions: list[dict[str, str]]) -> bool:
+        return self.conditions(self.claim_of(pod)) == conditions
+
+    def _is(self, phase: str, pod: str) -> bool:
+        return self.phase(pod) == phase
+
     def slices(self) -> list[JsonObject]:
         """Read the slices."""
         return list(self.api.list("resourceslices"))
@@ -239,8 +265,15 @@ class Trial:
         """List the CDI specs of open guards."""
         return sorted(self.node.cdi_dir.glob("*-guard_*.json"))
 
-    async def nothing_is_left(self) -> None:
-        """Check that no pod left anything behind."""
+    async def clean(self) -> None:
+        """End all pods and faults, and check that nothing is left behind."""
+        self.api.faults.clear()
+        for script in self.scripts.values():
+            script.play()
+        await self.node.drain()
+        for plural in ("resourceclaims", "resourceclaimtemplates", "events"):
+            for thing in self.api.list(plural):
+                self.api.delete(plural, thing["metadata"]["name"], thing["metadata"]["namespace"])
         assert await self.agent.ask("allocations") == []
         assert self.host_links() == {"lo", UPLINK, f"{UPLINK}-wire"}
         assert [path.name for path in self.node.cdi_dir.rglob("*.json")] == []
@@ -254,11 +287,16 @@ def trials(stack: AsyncExitStack, link_kind: str) -> MakeTrial:
         folder = make_folder()
         stack.callback(remove_folder, folder)
         dummy = {"count": 4} | ({"linkKind": link_kind} if link_kind != "dummy" else {})
-        merged = {"deviceManagerConfigs": {"dummy": dummy}, "logging": {"level": "debug"}, **settings}
+        merged = {
+            "deviceManagerConfigs": {"dummy": dummy},
+            "inventory": {"settle": 0.1},
+            "logging": {"level": "debug"},
+            **settings,
+        }
         node = await stack.enter_async_context(SandboxNode(folder, settings=merged, pauses=_PAUSES))
         trial = Trial(node, link_kind)
         stack.push_async_callback(trial.close)
-        trial.apply(objects.device_class())
+        trial.apply(objects.device_class(), objects.device_class("dummy", objects.manager_is("dummy")))
         return trial
 
     return make

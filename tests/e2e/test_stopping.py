@@ -1,0 +1,70 @@
+"""The agent is asked to end: everything stays, and the next one goes on with it."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+
+from dragoman_testkit.sandbox.node import DRIVER
+from tests.e2e import objects
+from tests.e2e.trial import MakeTrial, Trial, eventually
+
+
+def files(trial: Trial) -> dict[str, bytes]:
+    """Read all CDI specs and metadata."""
+    return {str(path): path.read_bytes() for path in sorted(trial.node.cdi_dir.rglob("*")) if path.is_file()}
+
+
+def versions(trial: Trial) -> dict[str, str]:
+    """Give UID to resource version of each claim."""
+    return {c["metadata"]["uid"]: c["metadata"]["resourceVersion"] for c in trial.api.list("resourceclaims")}
+
+
+async def test_a_restart_changes_nothing_of_what_pods_have(make_trial: MakeTrial) -> None:
+    trial = await make_trial()
+    trial.offer_uplink()
+    await trial.start()
+    trial.start_pod("red", {"podIfName": "net1", "addresses": ["192.0.2.1/24"]})
+    trial.start_pod("blue", request=objects.request(device_class_name="uplink"))
+    await trial.running("red", "blue")
+    await trial.settled()
+    before = (trial.slice_versions(), trial.pod_links("red"), trial.pod_links("blue"), files(trial))
+    links, rows = trial.host_links(), await trial.agent.ask("allocations")
+    claims = versions(trial)
+
+    assert await trial.agent.terminate() == 0
+    await trial.node.kubelet.deregistered(DRIVER)
+    sockets = [path for path in trial.node.folder.rglob("*.sock") if path.name not in ("nri.sock", "kubelet.sock")]
+    assert sockets == []
+    assert (trial.slice_versions(), trial.pod_links("red"), trial.pod_links("blue"), files(trial)) == before
+    assert trial.host_links() == links
+
+    await trial.start()
+    assert await trial.agent.ask("allocations") == rows
+    assert (trial.slice_versions(), trial.pod_links("red"), trial.pod_links("blue"), files(trial)) == before
+    assert versions(trial) == claims
+    await trial.clean()
+    assert trial.slice_versions() == before[0]
+    assert await trial.agent.terminate() == 0
+
+
+async def test_the_registration_goes_first_and_calls_in_progress_are_answered(make_trial: MakeTrial) -> None:
+    trial = await make_trial()
+    slow = trial.script("slow")
+    await trial.start()
+    slow.play(setup_device="block")
+    trial.start_pod("slow", request=objects.request(device_class_name="slow"))
+    await eventually(lambda: slow.calls("setup_device") == 1, "a prepare is in progress")
+    registration = trial.node.kubelet.root / "plugins_registry" / f"{DRIVER}-reg.sock"
+    served = trial.node.kubelet.root / "plugins" / DRIVER / "dra.sock"
+    trial.agent.send(signal.SIGTERM)
+    await eventually(lambda: not registration.exists(), "the registration socket is gone")
+    assert served.exists()
+    slow.play()
+    async with asyncio.timeout(5):
+        assert await trial.agent.wait() == 0
+    assert not served.exists()
+    await trial.start()
+    await trial.running("slow")
+    assert slow.calls("setup_device") == 1
+    await trial.clean()
