@@ -213,6 +213,14 @@ async def test_a_second_pod_of_a_claim_waits_closed_and_follows(node: FakeNode) 
     assert node.hooks.attached == {("dummy", "dummy0", ""): two.netns_path}
 
 
+async def test_the_runtime_does_not_wait_for_a_device_that_another_pod_has(node: FakeNode) -> None:
+    claim = await prepared(node, pods=("pod", "other"))
+    await run(node, node.sandbox(claim))
+    call = asyncio.create_task(node.sandboxes.run_sandbox(node.sandbox(claim, "other"), BUDGET))
+    await node.clock.settle()
+    assert call.done()
+
+
 async def test_a_dead_namespace_gives_its_device_to_the_next_pod(node: FakeNode) -> None:
     claim = await prepared(node, pods=("one", "two"))
     one, two = node.sandbox(claim, "one"), node.sandbox(claim, "two")

@@ -31,13 +31,17 @@ FIRST_DELAY, LAST_DELAY = 0.5, 10.0
 
 @dataclass(slots=True)
 class _Known:
-    """A running sandbox: its task, the allocations that its pod is entitled to, and why they are not in yet."""
+    """A running sandbox: its task, the allocations that its pod is entitled to, and why they are not in yet.
+
+    ``tried``: the first attempt has ended, well or not.
+    """
 
     sandbox: Sandbox
     task: asyncio.Task[None] | None = None
     wanted: frozenset[AllocationKey] = frozenset()
     problem: str = ""
     told: set[str] = field(default_factory=set)
+    tried: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class Sandboxes:
@@ -77,9 +81,12 @@ class Sandboxes:
             self._begin(sandbox)
 
     async def run_sandbox(self, sandbox: Sandbox, budget: float) -> None:
-        """Attach the pod's devices within ``budget`` seconds; what is not done by then goes on in the background."""
-        task = self._begin(sandbox)
-        if not await finished(self._parts.clock, budget, asyncio.shield(task)):
+        """Attach the pod's devices within ``budget`` seconds; what is not done by then goes on in the background.
+
+        Only the first attempt is waited for: the runtime starts no other pod of the node meanwhile.
+        """
+        known = self._begin(sandbox)
+        if not await finished(self._parts.clock, budget, known.tried.wait()):
             logger.bind(pod=str(sandbox)).warning("{}: attaching takes longer than {} s and goes on", sandbox, budget)
 
     async def stop_sandbox(self, sandbox: Sandbox, budget: float) -> None:
@@ -127,11 +134,12 @@ class Sandboxes:
             for attachment in self._parts.ledger.attachments_of(key)
         )
 
-    def _begin(self, sandbox: Sandbox) -> asyncio.Task[None]:
+    def _begin(self, sandbox: Sandbox) -> _Known:
         known = self._known.setdefault(sandbox.id, _Known(sandbox))
         if known.task is None or known.task.done():
+            known.tried.clear()
             known.task = asyncio.create_task(self._keep_attaching(known))
-        return known.task
+        return known
 
     async def _keep_attaching(self, known: _Known) -> None:
         delay = FIRST_DELAY
@@ -146,8 +154,11 @@ class Sandboxes:
             else:
                 known.problem = ""
                 return
+            finally:
+                known.tried.set()
             await self._parts.ended.wait(self._parts.clock, delay)
             delay = min(delay * 2, LAST_DELAY)
+        known.tried.set()
 
     async def _attach_all(self, known: _Known) -> None:
         sandbox = known.sandbox
@@ -237,12 +248,14 @@ class Sandboxes:
             taken[name] = f"{row.key} is to have that name too"
 
     async def _tell(self, known: _Known, problem: str) -> None:
-        """Log a problem, and write an event the first time that it is met."""
+        """Log a problem and write an event, the first time that it is met."""
         known.problem = problem
         sandbox = known.sandbox
-        logger.bind(pod=str(sandbox)).error("{}: {}", sandbox, problem)
+        about = logger.bind(pod=str(sandbox))
         if problem in known.told:
+            about.debug("{}: still {}", sandbox, problem)
             return
+        about.error("{}: {}", sandbox, problem)
         known.told.add(problem)
         subject = Subject(kind="Pod", namespace=sandbox.pod_namespace, name=sandbox.pod_name, uid=sandbox.pod_uid)
         await self._parts.events.emit(Event(subject=subject, reason="DeviceNotAttached", message=problem))
