@@ -31,26 +31,27 @@ class Pods:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
+    def sandbox(self, pod: str, namespace: str = "default") -> FakeSandbox:
+        """Find the sandbox of a pod. Raises ``LookupError``."""
+        for life, _ in self._lives.values():
+            metadata = life.pod["metadata"]
+            if (metadata["namespace"], metadata["name"]) == (namespace, pod) and life.sandbox:
+                return life.sandbox
+        raise LookupError(f"pod {namespace}/{pod} has no sandbox here")
+
     def container(self, pod: str, container: str = "", namespace: str = "default") -> FakeContainer:
         """Find a running container of a pod, its first one by default. Raises ``LookupError``."""
-        for found in self._sandbox(pod, namespace).containers:
+        for found in self.sandbox(pod, namespace).containers:
             if found.running and found.name == (container or found.name):
                 return found
         raise LookupError(f"no container{f' {container}' if container else ''} of pod {namespace}/{pod} runs")
 
     def netns(self, pod: str, namespace: str = "default") -> Path:
         """Give the handle of a pod's network namespace. Raises ``LookupError``."""
-        path = self._sandbox(pod, namespace).netns_path
+        path = self.sandbox(pod, namespace).netns_path
         if path is None:
             raise LookupError(f"pod {namespace}/{pod} is in the host's network")
         return path
-
-    def _sandbox(self, pod: str, namespace: str) -> FakeSandbox:
-        for life, _ in self._lives.values():
-            metadata = life.pod["metadata"]
-            if (metadata["namespace"], metadata["name"]) == (namespace, pod) and life.sandbox:
-                return life.sandbox
-        raise LookupError(f"pod {namespace}/{pod} has no sandbox here")
 
     def _begin_and_forget(self) -> None:
         for uid in [uid for uid, (_, task) in self._lives.items() if task.done()]:

@@ -83,8 +83,8 @@ class FakeRuntime:
         self.sandboxes: dict[str, FakeSandbox] = {}
         self.cdi = CdiRegistry(cdi_dirs)
         self.nri = NriEnd(nri_socket, options or NriOptions(), clock, self._running)
+        self.crio_order = crio_order
         self._netns_dir = netns_dir
-        self._crio_order = crio_order
         self._numbers = itertools.count(2)
 
     async def __aenter__(self) -> FakeRuntime:
@@ -141,10 +141,10 @@ class FakeRuntime:
         """Stop it: containers, then plugins are told, then the network goes. Again tells plugins again."""
         sandbox.ready = False
         await _stop_containers(sandbox)
-        if self._crio_order and sandbox.network:
+        if self.crio_order and sandbox.network:
             # CRI-O goes on telling the path that it has just removed.
             await sandbox.network.remove()
-        await self._tell(pb.STOP_POD_SANDBOX, sandbox, with_netns=self._crio_order or _network_lives(sandbox))
+        await self._tell(pb.STOP_POD_SANDBOX, sandbox, with_netns=self.crio_order or _network_lives(sandbox))
         if sandbox.network:
             await sandbox.network.remove()
 

@@ -198,6 +198,11 @@ class NriEnd:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
+    async def drop_plugins(self) -> None:
+        """Cut the connections of all plugins, as some runtimes do with a plugin that answers late."""
+        for plugin in tuple(self._plugins):
+            await self._drop(plugin, "told to drop it")
+
     async def happen(self, event: int, pod: pb.PodSandbox) -> None:
         """Tell all plugins. Raises ``CallError`` with the text of one that refuses."""
         await self._each(lambda plugin: plugin.happen(event, pod))

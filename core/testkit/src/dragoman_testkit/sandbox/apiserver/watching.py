@@ -30,6 +30,7 @@ async def events(store: Store, faults: Faults, watch: Watch) -> AsyncIterator[Js
     """Give events until the time-out or a cut; objects are in stored shape."""
     loop = asyncio.get_running_loop()
     deadline = None if watch.timeout is None else loop.time() + watch.timeout
+    marked = loop.time()
     position, cuts, sent = watch.version, faults.cuts, 0
     if position is None:
         position = store.version
@@ -40,13 +41,16 @@ async def events(store: Store, faults: Faults, watch: Watch) -> AsyncIterator[Js
             faults.expire_after = None
             yield _error(expired(position, store.version))
             return
-        pause = await _pause(store, watch, deadline, store.version if faults.frozen else position)
-        if pause == "deadline":
+        due = None if watch.bookmarks is None else marked + watch.bookmarks
+        await _pause(store, store.version if faults.frozen else position, deadline, due)
+        if deadline is not None and loop.time() >= deadline:
             return
+        if due is not None and loop.time() >= due:
+            marked = loop.time()
+            if not faults.frozen:
+                yield _bookmark(watch.resource, position)
         if faults.frozen:
             continue
-        if pause == "bookmark":
-            yield _bookmark(watch.resource, position)
         news, position = _news(store, watch, position), store.version
         for event in news:
             yield event
@@ -71,15 +75,11 @@ def _error(fault: ApiFault) -> JsonObject:
     return {"type": "ERROR", "object": fault.status()}
 
 
-async def _pause(store: Store, watch: Watch, deadline: float | None, position: int) -> str:
-    loop = asyncio.get_running_loop()
-    left = None if deadline is None else deadline - loop.time()
-    limits = [limit for limit in (left, watch.bookmarks) if limit is not None]
+async def _pause(store: Store, position: int, *moments: float | None) -> None:
+    """Wait for a change after that position, or for the first of the moments."""
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(min(limits) if limits else None):
+        async with asyncio.timeout_at(min((moment for moment in moments if moment is not None), default=None)):
             await store.wait(position)
-            return "change"
-    return "deadline" if deadline is not None and loop.time() >= deadline else "bookmark"
 
 
 def _event(change: Change, watch: Watch) -> JsonObject | None:
