@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from dragoman.engine.parts import Parts
 from dragoman.hooks import PluginMissing
@@ -108,7 +108,7 @@ class Describing:
             share_id=row.key.share_id or None,
             conditions=tuple(conditions),
             data=envelope.encode(row, attachment, self.parts.ledger.boot_id),
-            network_data=await self._network_data(row, attachment) if attachment else None,
+            network_data=await self._seen(row, attachment) if attachment else None,
         )
 
     def _claim(self, rows: Sequence[AllocationRow]) -> MetadataClaim:
@@ -122,12 +122,13 @@ class Describing:
         )
 
     async def _device(self, row: AllocationRow) -> MetadataDevice:
-        attachment = self.attachment(row)
+        # What one pod of a shared claim sees is not for the others.
+        attachment = self.attachment(row) if len(row.reserved_for) <= 1 else None
         metadata = await self._metadata(row, attachment)
         published = {**row.device.attributes, "deviceManager": row.manager}
         if row.logical_pool is not None:
             published["pool"] = row.logical_pool
-        network = await self._network_data(row, None if len(row.reserved_for) > 1 else attachment)
+        network = _network_data(row, attachment, metadata)
         return MetadataDevice(
             request=row.key.request,
             driver=row.key.driver,
@@ -146,18 +147,21 @@ class Describing:
         except PluginMissing:
             return Metadata()
 
-    async def _network_data(self, row: AllocationRow, attachment: AttachmentRow | None) -> NetworkData | None:
-        """Give what the pod sees, as far as it is known: all of it once attached, before that the configured name."""
-        own = (await self._metadata(row, attachment)).network_data
-        if own is not None:
-            return own
-        if attachment is not None and attachment.attached is not None:
-            seen = attachment.attached
-            return NetworkData(interface_name=seen.interface, hardware_address=seen.mac, ips=seen.ips)
-        name = row.parameters.get("podIfName")
-        if name is None and needs_attach(row) and row.prepared and isinstance(row.prepared.target, InPlace):
-            name = row.prepared.target.name
-        return replace(NetworkData(), interface_name=name) if name else None
+    async def _seen(self, row: AllocationRow, attachment: AttachmentRow) -> NetworkData | None:
+        return _network_data(row, attachment, await self._metadata(row, attachment))
+
+
+def _network_data(row: AllocationRow, attachment: AttachmentRow | None, metadata: Metadata) -> NetworkData | None:
+    """Give what the pod sees, as far as it is known: all of it once attached, before that the configured name."""
+    if metadata.network_data is not None:
+        return metadata.network_data
+    if attachment is not None and attachment.attached is not None:
+        seen = attachment.attached
+        return NetworkData(interface_name=seen.interface, hardware_address=seen.mac, ips=seen.ips)
+    name = row.parameters.get("podIfName")
+    if name is None and needs_attach(row) and row.prepared and isinstance(row.prepared.target, InPlace):
+        name = row.prepared.target.name
+    return NetworkData(interface_name=name) if name else None
 
 
 def _network_ready(attachment: AttachmentRow | None, problem: str) -> Condition:
