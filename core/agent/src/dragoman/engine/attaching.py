@@ -66,6 +66,13 @@ class Attaching:
                     await self._detach(present)
                     self.parts.ended.notify()
 
+    async def detach_unfinished(self, key: AllocationKey) -> None:
+        """Undo attachments that are not, or no longer, whole. Raises as ``detach``."""
+        async with self.parts.locks.hold(key):
+            for present in self.parts.ledger.attachments_of(key):
+                if present.state is not AttachmentState.ATTACHED:
+                    await self._detach(present)
+
     async def detach_all(self, key: AllocationKey) -> None:
         """Detach an allocation wherever it is, after an attach that runs now. Raises as ``detach``."""
         async with self.parts.locks.hold(key):

@@ -7,7 +7,7 @@ runtime waits for it only within its budget: the guard keeps the containers out 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from loguru import logger
@@ -164,7 +164,6 @@ class Sandboxes:
         sandbox = known.sandbox
         rows = await self._rows(sandbox)
         known.wanted = frozenset(row.key for row in rows)
-        rows_left = [row for row in rows if not self._is_in(row.key, sandbox)]
         if not rows:
             return
         if sandbox.netns_path is None:
@@ -173,18 +172,31 @@ class Sandboxes:
             netns = await self._parts.links.netns(sandbox.netns_path)
         except OSError as error:
             raise DeviceError(f"the network namespace of {sandbox} cannot be opened: {error}") from error
-        if rows_left:
-            await self._check_names(sandbox, rows_left, netns)
-        problems = []
-        for row in rows_left:
-            try:
-                async with self._parts.managers.together():
-                    await self._attaching.attach(row.key, sandbox, netns)
-            except DragomanError as error:
-                problems.append(f"device {row.key.device}: {error}")
+        problems: list[str] = []
+        missing = [row for row in rows if not self._is_in(row.key, sandbox)]
+        # What an attach that passed its limit left in the pod would be in its own way.
+        missing = await self._each(missing, problems, lambda row: self._attaching.detach_unfinished(row.key))
+        if missing:
+            await self._check_names(sandbox, missing, netns)
+        await self._each(missing, problems, lambda row: self._attaching.attach(row.key, sandbox, netns))
         await self._open(rows, sandbox, netns)
         if problems:
             raise DeviceError("; ".join(problems))
+
+    async def _each(
+        self, rows: Sequence[AllocationRow], problems: list[str], step: Callable[[AllocationRow], Awaitable[object]]
+    ) -> list[AllocationRow]:
+        """Take a step with each device; give the rows with which it succeeded, and add to the problems."""
+        done = []
+        for row in rows:
+            try:
+                async with self._parts.managers.together():
+                    await step(row)
+            except DragomanError as error:
+                problems.append(f"device {row.key.device}: {error}")
+            else:
+                done.append(row)
+        return done
 
     async def _open(self, rows: Sequence[AllocationRow], sandbox: Sandbox, netns: Netns) -> None:
         """Write the files of the attached claims, then open their guards."""
