@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
@@ -29,8 +30,8 @@ class Watch:
 async def events(store: Store, faults: Faults, watch: Watch) -> AsyncIterator[JsonObject]:
     """Give events until the time-out or a cut; objects are in stored shape."""
     loop = asyncio.get_running_loop()
-    deadline = None if watch.timeout is None else loop.time() + watch.timeout
-    marked = loop.time()
+    deadline = loop.time() + _or_never(watch.timeout)
+    due = loop.time() + _or_never(watch.bookmarks)
     position, cuts, sent = watch.version, faults.cuts, 0
     if position is None:
         position = store.version
@@ -41,16 +42,15 @@ async def events(store: Store, faults: Faults, watch: Watch) -> AsyncIterator[Js
             faults.expire_after = None
             yield _error(expired(position, store.version))
             return
-        due = None if watch.bookmarks is None else marked + watch.bookmarks
-        await _pause(store, store.version if faults.frozen else position, deadline, due)
-        if deadline is not None and loop.time() >= deadline:
+        await _pause(store, store.version if faults.frozen else position, min(deadline, due))
+        if loop.time() >= deadline:
             return
-        if due is not None and loop.time() >= due:
-            marked = loop.time()
-            if not faults.frozen:
-                yield _bookmark(watch.resource, position)
         if faults.frozen:
+            due = loop.time() + _or_never(watch.bookmarks)
             continue
+        if loop.time() >= due:
+            due = loop.time() + _or_never(watch.bookmarks)
+            yield _bookmark(watch.resource, position)
         news, position = _news(store, watch, position), store.version
         for event in news:
             yield event
@@ -75,10 +75,14 @@ def _error(fault: ApiFault) -> JsonObject:
     return {"type": "ERROR", "object": fault.status()}
 
 
-async def _pause(store: Store, position: int, *moments: float | None) -> None:
-    """Wait for a change after that position, or for the first of the moments."""
+def _or_never(seconds: float | None) -> float:
+    return math.inf if seconds is None else seconds
+
+
+async def _pause(store: Store, position: int, until: float) -> None:
+    """Wait for a change after that position, at most until that moment."""
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout_at(min((moment for moment in moments if moment is not None), default=None)):
+        async with asyncio.timeout_at(until):
             await store.wait(position)
 
 
