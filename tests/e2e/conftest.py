@@ -1,19 +1,14 @@
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
 from dragoman.kubelet.environment import prepare_environment
-from dragoman_kit.netlink import Netlink
-from dragoman_testkit import netns
-from dragoman_testkit.sandbox import kernel
-from tests.e2e.trial import UPLINK, MakeTrial, Trial, trials
+from tests.e2e.trial import MakeTrial, Trial
+from tests.e2e.workplace import workplace
 
 prepare_environment()
 
@@ -25,21 +20,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.kernel)
             if item.get_closest_marker("asyncio"):
                 item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
-
-
-@asynccontextmanager
-async def workplace() -> AsyncIterator[MakeTrial]:
-    """Make nodes in a network namespace that is the host's as long as this lasts."""
-    loop = asyncio.get_running_loop()
-    with netns.private_host():
-        with Netlink() as host:
-            host.set_link(1, up=True)  # lo: the API server listens there
-        # Threads stay in the namespace in which they were started.
-        loop.set_default_executor(executor := ThreadPoolExecutor())
-        async with AsyncExitStack() as stack:
-            yield trials(stack, kernel.furnish((UPLINK,)))
-        loop.set_default_executor(ThreadPoolExecutor())
-        executor.shutdown()
 
 
 @pytest_asyncio.fixture(loop_scope="session")

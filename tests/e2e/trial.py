@@ -265,6 +265,11 @@ class Trial:
         """List the CDI specs of open guards."""
         return sorted(self.node.cdi_dir.glob("*-guard_*.json"))
 
+    def guards_of(self, pod: str) -> list[Path]:
+        """List the open guards of a pod's claim."""
+        uid = self.claim_of(pod)["metadata"]["uid"]
+        return [path for path in self.guards() if uid in path.name]
+
     async def clean(self) -> None:
         """End all pods and faults, and check that nothing is left behind."""
         self.api.faults.clear()
