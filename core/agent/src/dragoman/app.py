@@ -36,13 +36,14 @@ from dragoman.engine.reporting import Reporting
 from dragoman.engine.views import allocation_views, device_views
 from dragoman.hooks import Hooks
 from dragoman.kubelet.edge import KubeletEdge
+from dragoman.live import LiveSettings
 from dragoman.model.errors import Unavailable
 from dragoman.model.limits import Server
 from dragoman.model.publication import Publishing
 from dragoman.model.records import AllocationRow
 from dragoman.nri.plugin import NriPlugin
 from dragoman.plugins import PluginSet
-from dragoman.settings import Loaded
+from dragoman.settings import Loaded, Settings
 from dragoman.store.ledger import Ledger
 from dragoman.store.lists import KeptLists
 from dragoman.store.lock import NodeLock
@@ -59,12 +60,18 @@ class DriverChanged(DragomanError):
 
 
 class Agent:
-    """One agent of a node. ``reload`` loads the settings again, for SIGHUP."""
+    """One agent of a node.
 
-    def __init__(self, loaded: Loaded, plugins: PluginSet, reload: Callable[[], Loaded]) -> None:
-        settings = loaded.settings
-        self._loaded = loaded
-        self._reload = reload
+    ``load`` loads the settings again, for SIGHUP; ``applied`` is called with those that are then in force.
+    """
+
+    def __init__(
+        self, settings: Settings, plugins: PluginSet, load: Callable[[], Loaded], applied: Callable[[Settings], None]
+    ) -> None:
+        self._live = LiveSettings(now=settings)
+        self._load = load
+        self._applied = applied
+        self._reloading = asyncio.Lock()
         self._clock = SystemClock()
         self._node = settings.node_name or socket.gethostname().lower()
         self._ledger: Ledger | None = None
@@ -82,7 +89,7 @@ class Agent:
         self._build_edges()
 
     def _build_publishing(self) -> None:
-        settings = self._loaded.settings
+        settings = self._live.now
         self._inventory = NodeInventory(
             hooks=self.hooks,
             protected=self._outside.links.protected,
@@ -108,7 +115,7 @@ class Agent:
         self._health.on_change(self._publisher.poke)
 
     def _build_edges(self) -> None:
-        settings, clock = self._loaded.settings, self._clock
+        settings, clock = self._live.now, self._clock
         path = assembly.control_socket(settings)
         active = forwarding.ActiveAgent(path)
         self._claims = GatedClaims(self._gate, self._current, active, clock)
@@ -178,7 +185,7 @@ class Agent:
 
     async def open_ledger(self) -> None:
         """Open the ledger and build the engine on it. Raises ``DriverChanged`` or ``LedgerTooNew``."""
-        settings = self._loaded.settings
+        settings = self._live.now
         self._ledger = Ledger.open(settings.paths.state_dir, assembly.boot_id(settings))
         former = self._ledger.meta(DRIVER_KEY)
         if former not in {None, settings.driver_name} and self._ledger.allocations():
@@ -225,7 +232,7 @@ class Agent:
         self._begin(self._learn_server(), self._publish(engine), engine.orphans.run(), engine.rebuilding.run())
         gc.collect()
         gc.freeze()  # what start-up made lives as long as the process; collecting it costs 100 ms each time
-        logger.info("node {} is served as driver {}", self._node, self._loaded.settings.driver_name)
+        logger.info("node {} is served as driver {}", self._node, self._live.now.driver_name)
 
     async def become_passive(self) -> None:
         """End all work that changes devices, slices or claim status; the sockets stay."""
@@ -248,22 +255,30 @@ class Agent:
 
     async def reload(self) -> None:
         """Take other settings as far as that is possible without a restart; bad ones change nothing."""
-        try:
-            loaded = self._reload()
-            self._plugins.check(assembly.sections(loaded.settings))
-        except DragomanError as error:
-            logger.error("the new settings are refused, the old ones stay: {}", error)
-            return
-        fixed = assembly.needs_restart(self._loaded.settings, loaded.settings)
-        applied = await self.hooks.apply_settings(assembly.sections(loaded.settings))
-        self._loaded = loaded
-        for name, reason in applied.failures.items():
-            logger.error("plugin {} keeps its settings: {}", name, reason)
-        for type_ in applied.recreated:
-            await self._current.engine.recovering.recover_manager(type_)
+        async with self._reloading:
+            try:
+                # It may import plugins, which may take long.
+                new = (await asyncio.to_thread(self._load)).settings
+                self._plugins.check(assembly.sections(new))
+            except DragomanError as error:
+                self._live.error = f"the new settings are refused, the old ones stay: {error}"
+                logger.error(self._live.error)
+                return
+            await self._apply(new)
+
+    async def _apply(self, new: Settings) -> None:
+        applied = await self.hooks.apply_settings(assembly.sections(new))
+        self._live.take(new, applied.failures)
+        self._applied(self._live.now)
+        with contextlib.suppress(Unavailable):  # an agent that is not active recovers all of them when it becomes so
+            for type_ in applied.recreated:
+                await self._current.engine.recovering.recover_manager(type_)
         self._inventory.managers_changed()
         self._publisher.poke()
-        logger.info("settings are reloaded{}", f"; a restart is needed for {', '.join(fixed)}" if fixed else "")
+        if self._live.error:
+            logger.error(self._live.error)
+        waiting = ", ".join(self._live.need_restart)
+        logger.info("settings are reloaded{}", f"; a restart is needed for {waiting}" if waiting else "")
 
     # --- background --------------------------------------------------------------------------------------------------
 
@@ -303,7 +318,7 @@ class Agent:
             self._ledger.set_meta(key, value)
 
     def _rules(self) -> Publishing:
-        settings = self._loaded.settings
+        settings = self._live.now
         return Publishing(node=self._node, driver=settings.driver_name, pools=settings.pools, server=self._server)
 
     # --- the control socket ------------------------------------------------------------------------------------------
@@ -318,7 +333,7 @@ class Agent:
         ]
         return {
             "node": self._node,
-            "driver": self._loaded.settings.driver_name,
+            "driver": self._live.now.driver_name,
             "pid": os.getpid(),
             "state": self._handover.state.value,
             "ready": not any(problems),
@@ -326,6 +341,7 @@ class Agent:
             "registered": registration.registered,
             "nri": asdict(nri),
             "published": asdict(self._publisher.state),
+            "settings": {"error": self._live.error, "needRestart": self._live.need_restart},
             "waitingSandboxes": self._current.engine.sandboxes.waiting(),
             "pendingStatus": self._reporting.pending,
             "apiRequests": self._outside.kube.client.requests,

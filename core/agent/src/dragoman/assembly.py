@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 from dragoman.cdi import CdiFolder
+from dragoman.clock import Clock
 from dragoman.engine.inventory import ScanTimes
 from dragoman.engine.parts import Parts
-from dragoman.engine.ports import Clock
 from dragoman.hooks import Hooks
 from dragoman.hooks.calls import Limits
 from dragoman.kube.access import Access
@@ -23,9 +23,6 @@ from dragoman.plugins.sections import Sections
 from dragoman.settings import Settings
 from dragoman.store.ledger import Ledger
 from dragoman_hookspecs import Context, HostPaths
-
-LIVE = frozenset({"device_manager_configs", "plugin_configs", "pools", "logging"})
-"""Settings that a reload applies; the others need a restart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,9 +119,3 @@ def control_socket(settings: Settings) -> Path:
 def boot_id(settings: Settings) -> str:
     """Read the id of this boot of the host."""
     return (settings.paths.proc / "sys" / "kernel" / "random" / "boot_id").read_text().strip()
-
-
-def needs_restart(old: Settings, new: Settings) -> Sequence[str]:
-    """Name the changed settings that a reload cannot apply."""
-    names = [field.name for field in fields(old) if field.name not in LIVE]
-    return [name for name in names if getattr(old, name) != getattr(new, name)]

@@ -6,6 +6,7 @@ import asyncio
 import json
 import signal
 import socket
+from typing import TYPE_CHECKING
 
 import click
 from loguru import logger
@@ -14,6 +15,9 @@ from dragoman import logs
 from dragoman.cli.main import Options
 from dragoman.control.client import call_now
 from dragoman.kubelet.environment import prepare_environment
+
+if TYPE_CHECKING:
+    from dragoman.settings import Settings  # imported when settings are loaded, not for every command
 
 
 @click.group("agent", invoke_without_command=True)
@@ -31,13 +35,17 @@ async def _run(options: Options) -> None:
 
     loaded = options.load()
     settings = loaded.settings
-    logs.configure("debug" if options.debug else settings.logging.level, settings.logging.format)
+
+    def configure_logs(settings: Settings) -> None:
+        logs.configure("debug" if options.debug else settings.logging.level, settings.logging.format)
+
+    configure_logs(settings)
     logs.enable_stack_dumps()
     logger.info("effective settings: {}", json.dumps(loaded.effective(), default=str))
     for warning in loaded.warnings:
         logger.warning(warning)
     node = settings.node_name or socket.gethostname().lower()
-    running = Agent(loaded, assembly.plugin_set(settings, node), options.load)
+    running = Agent(settings, assembly.plugin_set(settings, node), options.load, configure_logs)
     stopped, loop = asyncio.Event(), asyncio.get_running_loop()
     reloads: set[asyncio.Task[None]] = set()
 
