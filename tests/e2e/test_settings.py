@@ -1,0 +1,211 @@
+"""Settings that change while the agent runs, and what the commands tell of them."""
+
+from __future__ import annotations
+
+import json
+import signal
+
+import pytest
+import yaml
+
+from tests.e2e import objects
+from tests.e2e.trial import MakeTrial, Output, Trial, eventually, names
+
+POOLS = [{"name": "all", "filter": {"deviceManagers": ["dummy"]}}]
+
+
+def one_line(output: Output, *words: str) -> bool:
+    """Tell whether a command failed with one clear line that has these words."""
+    return output.code == 1 and len(output.lines) == 1 and all(word in output.err for word in words)
+
+
+def pool_of(device: dict[str, object]) -> object:
+    attributes = device["attributes"]
+    assert isinstance(attributes, dict)
+    return attributes.get("pool", {}).get("string")
+
+
+async def reloaded(trial: Trial) -> None:
+    trial.agent.send(signal.SIGHUP)
+
+
+async def test_a_reload_changes_pools_and_devices_and_withdraws_nothing_that_is_prepared(make_trial: MakeTrial) -> None:
+    trial = await make_trial()
+    await trial.start()
+    for name in ("a", "b", "c", "d"):
+        trial.start_pod(name, {"podIfName": "net1"})
+    await trial.running("a", "b", "c", "d")
+    used = {name: trial.device_of(name) for name in ("a", "b", "c", "d")}
+    last = next(name for name, device in used.items() if device == "dummy3")
+    for name in used.keys() - {last}:
+        trial.delete_pod(name)
+    await trial.ended(*(used.keys() - {last}))
+
+    trial.configure(deviceManagerConfigs={"dummy": trial.dummies(2)}, pools=POOLS)
+    await reloaded(trial)
+    await trial.until(lambda: set(trial.published()) == {"dummy0", "dummy1", "dummy3"}, "two devices are withdrawn")
+    assert {name: pool_of(device) for name, device in trial.published().items()} == {
+        "dummy0": "all",
+        "dummy1": "all",
+        "dummy3": None,  # pinned to the pool in which it was allocated, which was none
+    }
+    assert "net1" in trial.pod_links(last)
+    await trial.agent.kill()
+    await trial.start()
+    assert "net1" in trial.pod_links(last)
+    trial.delete_pod(last)
+    await trial.ended(last)
+    await trial.until(lambda: set(trial.published()) == {"dummy0", "dummy1"}, "the last one goes when it is free")
+    trial.configure(deviceManagerConfigs={"dummy": trial.dummies(3)}, pools=[])
+    await reloaded(trial)
+    await trial.until(lambda: set(trial.published()) == {"dummy0", "dummy1", "dummy2"}, "there are more again")
+    assert pool_of(trial.published()["dummy0"]) is None
+    await trial.clean()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"pools": [{"name": "all", "fliter": {}}]}, "pools[0].fliter"),
+        ({"deviceManagerConfigs": {"dummy": {"count": -1}}}, "deviceManagerConfigs.dummy.count"),
+        ({"deviceManagerConfigs": {"dummy": {"counts": 1}}}, "deviceManagerConfigs.dummy.counts"),
+    ],
+)
+async def test_a_bad_file_changes_nothing_and_is_told(trial: Trial, change: dict[str, object], words: str) -> None:
+    good, published = trial.node.settings_file.read_text(), trial.published()
+    try:
+        trial.configure(**change)
+        await reloaded(trial)
+
+        async def is_told() -> bool:
+            return words in (await trial.agent.ask("status"))["settings"]["error"]
+
+        await eventually(is_told, "the status tells it")
+        assert trial.published() == published
+        output = await trial.run("config", "check", str(trial.node.settings_file))
+        assert output.code == 1
+        assert words in output.out
+    finally:
+        trial.node.settings_file.write_text(good)
+    await reloaded(trial)
+
+    async def is_well() -> bool:
+        return not (await trial.agent.ask("status"))["settings"]["error"]
+
+    await eventually(is_well, "good settings end it")
+
+
+async def test_what_needs_a_restart_is_told_and_does_not_come_half(make_trial: MakeTrial) -> None:
+    trial = await make_trial()
+    await trial.start()
+    published, versions = trial.published(), trial.slice_versions()
+    trial.configure(driverName="other.dragoman.dev", nodeName="elsewhere")
+    await reloaded(trial)
+
+    async def is_told() -> bool:
+        return set((await trial.agent.ask("status"))["settings"]["needRestart"]) == {"driverName", "nodeName"}
+
+    await eventually(is_told, "the status names them")
+    status = await trial.agent.ask("status")
+    assert (status["driver"], status["node"]) == ("net.dragoman.dev", "sandbox")
+    trial.start_pod("served")
+    await trial.running("served")
+    assert (trial.published(), trial.slice_versions()) == (published, versions)
+
+
+async def test_the_level_of_the_log_can_be_changed(make_trial: MakeTrial) -> None:
+    trial = await make_trial(logging={"level": "error"})
+    await trial.start()
+    before = trial.agent.log.stat().st_size
+    trial.configure(logging={"level": "debug", "format": "json"})
+    await reloaded(trial)
+    await eventually(lambda: trial.agent.log.stat().st_size > before, "the log speaks")
+    lines = trial.agent.log.read_bytes()[before:].decode().splitlines()
+    assert {"time", "level", "message", "claim", "device", "plugin", "request"} <= json.loads(lines[0]).keys()
+
+
+async def test_the_environment_wins_and_is_named(trial: Trial) -> None:
+    rows = {row["path"]: row for row in json.loads((await trial.run("config", "show", "-o", "json")).out)}
+    assert rows["nodeName"]["origin"] == str(trial.node.settings_file)
+    assert rows["nri.index"]["origin"] == "defaults"
+    output = await trial.run("config", "show", "-o", "json", DRAGOMAN_NRI__INDEX="77")
+    rows = {row["path"]: row for row in json.loads(output.out)}
+    assert rows["nri.index"]["value"] == "77"
+    assert "DRAGOMAN_NRI__INDEX" in rows["nri.index"]["origin"]
+    bad = await trial.run("config", "show", DRAGOMAN_NRI__INDEX="many")
+    assert one_line(bad, "nri.index", "DRAGOMAN_NRI__INDEX"), bad
+
+
+async def test_shown_settings_are_a_settings_file(trial: Trial) -> None:
+    shown = await trial.run("config", "show", "-o", "yaml")
+    again = trial.node.folder / "again.yaml"
+    again.write_text(shown.out)
+    checked = await trial.run("config", "check", str(again), str(trial.node.settings_file))
+    assert (checked.code, checked.out) == (0, "")
+    assert yaml.safe_load(shown.out)["nodeName"] == "sandbox"
+    unknown = await trial.run("config", "check", "/does/not/exist.yaml")
+    assert unknown.code == 2
+    assert "Traceback" not in unknown.err
+
+
+async def test_commands_tell_what_the_agent_knows_as_table_and_as_json(trial: Trial) -> None:
+    trial.start_pod("red", {"podIfName": "net1"})
+    await trial.running("red")
+    device, claim = trial.device_of("red"), trial.claim_of("red")["metadata"]
+    views = {view["device"]: view for view in await trial.show("devices")}
+    assert names([{"name": name} for name in views]) == set(trial.published())
+    assert views[device]["holders"] == [f"default/{claim['name']}"]
+    assert views["uplink0-mv"]["capacity"] == {"links": {"total": "4", "free": "4"}}
+    (row,) = await trial.show("allocations")
+    assert (row["uid"], row["device"], row["interface"], row["pods"]) == (claim["uid"], device, "net1", ["red"])
+    for command in ("devices", "allocations", "plugins"):
+        table = await trial.run(command)
+        assert (table.code, table.err) == (0, "")
+        assert table.out.splitlines()[0].isupper()
+    assert device in (await trial.run("devices")).out
+    assert claim["name"] in (await trial.run("allocations")).out
+    status = await trial.run("agent", "status")
+    assert status.code == 0
+    assert json.loads(status.out)["ready"]
+
+
+async def test_a_claim_can_be_given_up_by_its_uid(trial: Trial) -> None:
+    trial.start_pod("red", {"podIfName": "net1"})
+    await trial.running("red")
+    unknown = await trial.run("allocations", "release", "no-such-uid")
+    assert one_line(unknown, "no-such-uid", "dragoman allocations"), unknown
+    device = trial.device_of("red")
+    released = await trial.run("allocations", "release", trial.claim_of("red")["metadata"]["uid"])
+    assert (released.code, released.err) == (0, "")
+    assert device in released.out
+    assert await trial.show("allocations") == []
+    assert "net1" not in trial.pod_links("red")
+
+
+async def test_without_an_agent_every_command_says_so_in_one_line(make_trial: MakeTrial) -> None:
+    trial = await make_trial()
+    for command in (
+        ("devices",),
+        ("devices", "-o", "json"),
+        ("allocations",),
+        ("allocations", "-o", "json"),
+        ("allocations", "release", "uid"),
+        ("agent", "status"),
+    ):
+        output = await trial.run(*command)
+        assert one_line(output, "control.sock", "is dragoman agent running?"), (command, output)
+    plugins = await trial.run("plugins", "-o", "json")
+    assert plugins.code == 0
+    assert {plugin["name"] for plugin in json.loads(plugins.out)} >= {"dummy", "macvlan", "metadata"}
+    missing = await trial.run("--config", "/does/not/exist.yaml", "agent")
+    assert one_line(missing, "/does/not/exist.yaml"), missing
+
+
+async def test_a_signal_writes_all_stacks_to_the_log(trial: Trial) -> None:
+    trial.odd.play(setup_device="block")
+    trial.start_pod("odd", request=objects.request(device_class_name="odd"))
+    await eventually(lambda: trial.odd.calls("setup_device") > 0, "a hook hangs")
+    before = trial.agent.log.stat().st_size
+    trial.agent.send(signal.SIGUSR1)
+    await eventually(lambda: b"scripted.py" in trial.agent.log.read_bytes()[before:], "the hanging hook is shown")
+    await trial.agent.ready()
