@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from dragoman.engine.rebuild import RUNTIME_WITHIN
+from dragoman.engine.reporting import SETTLE
 from dragoman.model.claims import AllocationResult, Claim, StatusEntry
 from dragoman.model.records import AllocationRow
 from dragoman.model.sandboxes import Container, Sandbox
@@ -34,7 +35,7 @@ async def telling(node: FakeNode) -> AsyncIterator[None]:
     reporting = asyncio.create_task(node.reporting.run())
     try:
         yield
-        await node.clock.settle()
+        await node.clock.advance(SETTLE)
     finally:
         reporting.cancel()
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from dragoman.engine.reporting import SETTLE
 from dragoman.model.claims import Claim
 from dragoman.model.sandboxes import Container, Sandbox
 from dragoman.model.states import AttachmentState
@@ -299,13 +300,22 @@ async def test_synchronize_without_a_fresh_pod_does_not_touch_it(node: FakeNode)
     assert len(await node.guards()) == 1
 
 
+async def test_a_pod_that_starts_at_once_takes_one_status_for_prepared_and_attached(node: FakeNode) -> None:
+    reporting = asyncio.create_task(node.reporting.run())
+    await run(node, node.sandbox(await prepared(node)))
+    await node.clock.advance(SETTLE)
+    (status,) = node.status.writes
+    assert [(c.type, c.status) for c in status.devices[0].conditions] == [("Ready", "True"), ("NetworkReady", "True")]
+    reporting.cancel()
+
+
 async def test_status_tells_prepared_then_attached_then_returned(node: FakeNode) -> None:
     reporting = asyncio.create_task(node.reporting.run())
     claim = await prepared(node)
-    await node.clock.settle()
+    await node.clock.advance(SETTLE)
     sandbox = node.sandbox(claim)
     await run(node, sandbox)
-    await node.clock.settle()
+    await node.clock.advance(SETTLE)
     await node.sandboxes.stop_sandbox(sandbox, BUDGET)
     await node.clock.advance(30)
     seen = [
@@ -325,7 +335,7 @@ async def test_nothing_is_written_on_the_way_out(node: FakeNode) -> None:
     claim = await prepared(node)
     sandbox = node.sandbox(claim)
     await run(node, sandbox)
-    await node.clock.settle()
+    await node.clock.advance(SETTLE)
     before, reads = len(node.status.writes), node.source.reads
     await node.sandboxes.stop_sandbox(sandbox, BUDGET)
     await node.unprepare(claim)

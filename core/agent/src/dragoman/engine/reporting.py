@@ -16,6 +16,10 @@ from dragoman_hookspecs import DragomanError
 FIRST_DELAY, LAST_DELAY = 1.0, 60.0
 """Seconds between attempts while the API server does not answer: doubled from the first to the last."""
 
+SETTLE = 0.2
+"""Seconds before a status is told: the answer to kubelet or runtime goes first, and a pod that starts at once is told
+attached in the same request."""
+
 RETURN_SETTLE = 5.0
 """Seconds before a return is told: a claim that is unprepared in the meantime needs no word any more."""
 
@@ -30,7 +34,9 @@ class Reporting:
         self._wake = asyncio.Event()
         self._delay = FIRST_DELAY
 
-    def report(self, claim_uid: str, make: Callable[[], Awaitable[ClaimStatus | None]], *, after: float = 0.0) -> None:
+    def report(
+        self, claim_uid: str, make: Callable[[], Awaitable[ClaimStatus | None]], *, after: float = SETTLE
+    ) -> None:
         """Have the status that ``make`` gives, when its turn comes, written; an earlier one not yet written is dropped.
 
         ``make`` may give None where there is nothing to say any more.

@@ -16,7 +16,7 @@ from dragoman.engine.attaching import Attaching
 from dragoman.engine.describing import Describing, needs_attach
 from dragoman.engine.parts import Parts
 from dragoman.engine.ports import PodResources
-from dragoman.engine.reporting import RETURN_SETTLE, Reporting
+from dragoman.engine.reporting import RETURN_SETTLE, SETTLE, Reporting
 from dragoman.engine.waiting import finished
 from dragoman.model.errors import Unavailable
 from dragoman.model.records import AllocationKey, AllocationRow, AttachmentRow
@@ -274,7 +274,7 @@ class Sandboxes:
         for uid in {key.claim_uid for key in known.wanted}:
             self._report(uid, problem)
 
-    def _report(self, uid: str, problem: str = "", *, after: float = 0.0) -> None:
+    def _report(self, uid: str, problem: str = "", *, after: float = SETTLE) -> None:
         async def make() -> ClaimStatus | None:
             rows = self._parts.ledger.of_claim(uid)
             return await self._describing.status(rows, problem) if rows else None
