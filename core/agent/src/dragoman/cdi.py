@@ -4,6 +4,9 @@ A device has one spec (class ``device``), written at prepare; its id is the firs
 health identity of the device in the pod's status. Its guard (class ``guard``) is named in the same answer, but its spec
 is written only after the attach: until then the runtime cannot resolve the name and refuses to create the container.
 The guard mounts the handle of the network namespace, so a spec left over from a dead sandbox stays closed as well.
+
+No spec has to outlive the power: a reboot may empty the folder anyhow, and recovery writes all of them again before a
+container can need one.
 """
 
 from __future__ import annotations
@@ -57,12 +60,12 @@ class CdiFolder:
 
     async def close_guard(self, key: AllocationKey) -> None:
         """Remove the guard's spec; absent is success."""
-        files.remove(self._path("guard", key))
+        self._remove(self._path("guard", key))
 
     async def remove(self, key: AllocationKey) -> None:
         """Remove device and guard; absent is success."""
-        files.remove(self._path("guard", key))
-        files.remove(self._path("device", key))
+        self._remove(self._path("guard", key))
+        self._remove(self._path("device", key))
 
     def file_names(self, key: AllocationKey) -> frozenset[str]:
         """Give the names of the files that belong to an allocation."""
@@ -77,11 +80,15 @@ class CdiFolder:
 
     async def remove_file(self, name: str) -> None:
         """Remove one file that ``present`` listed."""
-        files.remove(self._folder / name)
+        self._remove(self._folder / name)
 
     def _write(self, class_: str, key: AllocationKey, edits: ContainerEdits) -> None:
         content = cdi.spec(self._driver, class_, {device_name(key): edits})
-        files.write_atomic(self._path(class_, key), content)
+        files.write_atomic(self._path(class_, key), content, durable=False)
+
+    @staticmethod
+    def _remove(path: Path) -> None:
+        files.remove(path, durable=False)
 
     def _path(self, class_: str, key: AllocationKey) -> Path:
         # The full name can be longer than a file name may be; the digest stands for it.

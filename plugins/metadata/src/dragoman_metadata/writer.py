@@ -83,7 +83,9 @@ class MetadataWriter:
             )
         if not edits:
             return WrittenMetadata()
-        files.write_atomic(self._spec(claim.uid), cdi.spec(self._context.driver_name, "metadata", edits))
+        # As those of devices it is written again after a reboot. Its removal is durable: nobody would look for it.
+        spec = cdi.spec(self._context.driver_name, "metadata", edits)
+        files.write_atomic(self._spec(claim.uid), spec, durable=False)
         return WrittenMetadata(cdi_devices={name: (self._cdi_id(claim.uid, name),) for name in groups})
 
     @hookimpl
@@ -106,7 +108,8 @@ class MetadataWriter:
         if former is not None:
             same = replace(former, generation=0) == replace(metadata, generation=0)
             metadata = replace(metadata, generation=former.generation + (0 if same else 1))
-        files.write_atomic(path, encode(metadata, self._settings.versions))
+        # Readers end with the power, and an older file is a whole one: only the first one is worth waiting for the disk.
+        files.write_atomic(path, encode(metadata, self._settings.versions), durable=former is None)
         return path
 
     def _spec(self, uid: str) -> Path:
