@@ -108,7 +108,7 @@ class MetadataWriter:
         if former is not None:
             same = replace(former, generation=0) == replace(metadata, generation=0)
             metadata = replace(metadata, generation=former.generation + (0 if same else 1))
-        # Readers end with the power, and an older file is a whole one: only the first one is worth waiting for the disk.
+        # Readers end with the power, and an older file is a whole one: only for the first one the disk is waited for.
         files.write_atomic(path, encode(metadata, self._settings.versions), durable=former is None)
         return path
 
