@@ -1,0 +1,97 @@
+"""One program of a node: started, waited for, paused, killed, started again."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from tests.cluster.spaces import Spaces
+from tests.cluster.tools import Failed
+from tests.cluster.waiting import until
+
+
+class Part:
+    """A program with one log over all its lives. ``ready`` tells whether it does its work."""
+
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str | Path],
+        *,
+        log: Path,
+        ready: Callable[[], object] = lambda: True,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        self.name = name
+        self.log = log
+        self._command = command
+        self._ready = ready
+        self._env = dict(env or {})
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """Give its process id, as this machine sees it, while it runs."""
+        return self._process.pid if self._process and self._process.poll() is None else None
+
+    def launch(self, spaces: Spaces) -> None:
+        """Start it, ready or not."""
+        assert self.pid is None, f"{self.name} runs already"
+        with self.log.open("ab") as log:
+            self._process = spaces.start(
+                self._command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                # Settings of the agent in the caller's environment are not this node's.
+                env={n: value for n, value in os.environ.items() if not n.startswith("DRAGOMAN_")} | self._env,
+                start_new_session=True,  # Ctrl-C in a terminal is for the tests, which end the node in order
+            )
+
+    def wait_ready(self, limit: float = 90.0) -> None:
+        """Wait until it is ready. Raises ``Failed`` when it ends before, or in time is not."""
+
+        def look() -> bool:
+            if self.pid is None:
+                assert self._process, f"{self.name} was never started"
+                last = "\n".join(self.tail(8))
+                raise Failed(f"{self.name} ended with exit code {self._process.returncode}:\n{last}")
+            return bool(self._ready())
+
+        until(look, f"{self.name} is ready", limit)
+
+    def start(self, spaces: Spaces, limit: float = 90.0) -> None:
+        """Start it and wait until it is ready."""
+        self.launch(spaces)
+        self.wait_ready(limit)
+
+    def send(self, number: signal.Signals) -> None:
+        """Send it a signal; SIGSTOP freezes it, SIGCONT lets it go on."""
+        assert self._process, f"{self.name} was never started"
+        self._process.send_signal(number)
+
+    def end(self, number: signal.Signals = signal.SIGKILL, limit: float = 30.0) -> int:
+        """Send it a signal that ends it, and give its exit code; nothing happens where it does not run."""
+        assert self._process, f"{self.name} was never started"
+        self.send(number)
+        try:
+            return self._process.wait(limit)
+        except subprocess.TimeoutExpired as error:
+            raise Failed(f"{self.name} did not end within {limit:g} s of {number.name}") from error
+
+    def wait_gone(self, limit: float = 30.0) -> None:
+        """Wait for an end that another has brought about."""
+        if self._process:
+            self._process.wait(limit)
+
+    def tail(self, lines: int = 40, start: int = 0) -> list[str]:
+        """Give the last lines of its log, from byte ``start`` on."""
+        if not self.log.exists():
+            return []
+        with self.log.open(errors="replace") as log:
+            log.seek(start)
+            return [line.rstrip("\n") for line in deque(log, lines)]

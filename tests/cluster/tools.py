@@ -1,0 +1,30 @@
+"""Programs of this machine, run to their end."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+
+class Failed(AssertionError):
+    """A program that had to succeed did not."""
+
+
+def run(
+    command: Sequence[str | Path],
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    limit: float | None = None,
+) -> str:
+    """Run a program and give what it prints. Raises ``Failed`` with what it says."""
+    try:
+        done = subprocess.run(command, cwd=cwd, env=env, timeout=limit, text=True, capture_output=True, check=False)
+    except FileNotFoundError as error:
+        raise Failed(f"{command[0]}: no such program on this machine") from error
+    if done.returncode:
+        said = "\n".join((done.stderr.strip() or done.stdout.strip()).splitlines()[-15:])
+        raise Failed(f"{shlex.join(map(str, command))}: exit code {done.returncode}: {said}")
+    return done.stdout
