@@ -151,7 +151,8 @@ class Scheduler:
         usage = _Usage()
         for claim in self._api.list("resourceclaims"):
             allocation = (claim.get("status") or {}).get("allocation") or {}
-            for result in (allocation.get("devices") or {}).get("results") or ():
+            results = (allocation.get("devices") or {}).get("results") or ()
+            for result in (result for result in results if not result.get("adminAccess")):
                 amounts = {k: quantity.parse(str(v)) for k, v in (result.get("consumedCapacity") or {}).items()}
                 usage.take((result["driver"], result["pool"], result["device"]), result.get("shareID"), amounts)
         return usage

@@ -10,7 +10,7 @@ import json
 from typing import Any
 
 from dragoman_hookspecs import JsonObject
-from dragoman_testkit.sandbox.apiserver.errors import ApiFault, bad_request
+from dragoman_testkit.sandbox.apiserver.errors import ApiFault
 from dragoman_testkit.sandbox.apiserver.validate_claims import DeviceKey, device_key
 
 
@@ -33,7 +33,7 @@ def apply_devices(current: JsonObject, patch: JsonObject, manager: str, *, needs
     _check_keys(entries, needs_share_id=needs_share_id)
     status = dict(current.get("status") or {})
     applied = {device_key(entry): entry for entry in entries}
-    earlier = _owned(current, manager)
+    earlier = _owned(current, manager) - _owned_by_others(current, manager)
     kept = [
         applied.pop(device_key(entry), entry)
         for entry in status.get("devices") or ()
@@ -56,21 +56,34 @@ def _stays(entry: JsonObject, applied: dict[DeviceKey, JsonObject], earlier: set
 def _check_keys(entries: list[JsonObject], *, needs_share_id: bool) -> None:
     keys = [device_key(entry) for entry in entries]
     if len(set(keys)) != len(keys):
-        raise bad_request("status.devices: duplicate entries for key")
+        raise ApiFault(500, "", "failed to create typed patch object: .status.devices: duplicate entries for key")
     if needs_share_id and any(key[3] is None for key in keys):
         text = (
             "failed to create typed patch object: .status.devices: element 0: "
-            'associative list with keys has an element that omits key field "shareID"'
+            'associative list with keys has an element that omits key field "shareID" (and doesn\'t have default value)'
         )
-        raise ApiFault(500, "InternalError", text)
+        raise ApiFault(500, "", text)
 
 
 def _owned(obj: JsonObject, manager: str) -> set[DeviceKey]:
-    for record in obj["metadata"].get("managedFields") or ():
-        if record["manager"] == manager and record["operation"] == "Apply":
-            fields = record["fieldsV1"]["f:status"]["f:devices"]
-            return {device_key(json.loads(name.removeprefix("k:"))) for name in fields}
-    return set()
+    return _owners(obj).get(manager, set())
+
+
+def _owned_by_others(obj: JsonObject, manager: str) -> set[DeviceKey]:
+    return set().union(*(keys for name, keys in _owners(obj).items() if name != manager))
+
+
+def _owners(obj: JsonObject) -> dict[str, set[DeviceKey]]:
+    return {
+        record["manager"]: {device_key(json.loads(name.removeprefix("k:"))) for name in _applied(record)}
+        for record in obj["metadata"].get("managedFields") or ()
+        if record["operation"] == "Apply"
+    }
+
+
+def _applied(record: JsonObject) -> JsonObject:
+    found: JsonObject = record["fieldsV1"]["f:status"]["f:devices"]
+    return found
 
 
 def _managed(obj: JsonObject, manager: str, entries: list[JsonObject]) -> list[JsonObject]:

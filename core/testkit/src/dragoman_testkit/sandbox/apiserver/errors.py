@@ -63,6 +63,11 @@ def bad_request(message: str) -> ApiFault:
     return ApiFault(400, "BadRequest", message)
 
 
+def not_served() -> ApiFault:
+    """A version or a kind that a known group has not: the same word as for a missing object, about nothing."""
+    return ApiFault(404, "NotFound", "the server could not find the requested resource")
+
+
 def not_found(resource: Resource, name: str) -> ApiFault:
     """No object of that name."""
     return ApiFault(404, "NotFound", f'{resource.full_name} "{name}" not found', details=_details(resource, name))
@@ -90,9 +95,15 @@ def invalid(resource: Resource, name: str, causes: Iterable[Cause]) -> ApiFault:
     listed = tuple(causes)
     text = ", ".join(f"{cause.field}: {cause.message}" for cause in listed)
     kind = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
-    return ApiFault(
-        422, "Invalid", f'{kind} "{name}" is invalid: {text}', causes=listed, details=_details(resource, name)
-    )
+    details = {**_details(resource, name), "kind": resource.kind}
+    return ApiFault(422, "Invalid", f'{kind} "{name}" is invalid: {text}', causes=listed, details=details)
+
+
+def no_manager() -> ApiFault:
+    """Server-side apply by nobody."""
+    cause = Cause("fieldManager", "FieldValueRequired", "is required for apply patch")
+    text = f'PatchOptions.meta.k8s.io "" is invalid: fieldManager: {cause.message}'
+    return ApiFault(422, "Invalid", text, causes=[cause], details={"group": "meta.k8s.io", "kind": "PatchOptions"})
 
 
 def _details(resource: Resource, name: str) -> JsonObject:

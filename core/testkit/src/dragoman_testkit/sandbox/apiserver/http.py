@@ -15,7 +15,7 @@ from aiohttp import web
 from dragoman_hookspecs import JsonObject
 from dragoman_testkit.sandbox.apiserver import selectors, watching
 from dragoman_testkit.sandbox.apiserver.convert import to_stored, to_version
-from dragoman_testkit.sandbox.apiserver.errors import ApiFault, bad_request, expired
+from dragoman_testkit.sandbox.apiserver.errors import ApiFault, bad_request, expired, no_manager, not_served
 from dragoman_testkit.sandbox.apiserver.faults import Faults
 from dragoman_testkit.sandbox.apiserver.registry import Registry
 from dragoman_testkit.sandbox.apiserver.resources import CLAIMS, Catalogue, Target
@@ -73,6 +73,8 @@ class Frontend:
         found = self.catalogue.document(path, self.version())
         if found is not None:
             return _json(found)
+        if self.catalogue.knows_group(path):
+            raise not_served()
         healthy = path in ("/healthz", "/livez", "/readyz")
         return web.Response(text="ok") if healthy else web.Response(status=404, text="404 page not found\n")
 
@@ -96,13 +98,14 @@ class Frontend:
     def _write(self, request: web.Request, target: Target, verb: str, body: JsonObject) -> JsonObject:
         resource, namespace, name = target.resource, target.namespace or "", target.name or ""
         status = target.subresource == "status"
+        _check_name(body, name)
+        if verb == "apply":
+            _check_apply(request, target, body)
         if verb == "update":
             obj = to_stored(resource, target.version, body)
             return self.registry.update(resource, obj, namespace, status=status)
         if verb == "apply" and status and resource == CLAIMS:
-            manager = request.query.get("fieldManager")
-            if not manager:
-                raise bad_request("fieldManager is required for apply patch")
+            manager = request.query["fieldManager"]
             strict = self.faults.needs_share_id
             return self.registry.apply_status(resource, namespace, name, body, manager, needs_share_id=strict)
         if verb == "apply" and not status and self.store.get(resource, (namespace, name)) is None:
@@ -127,10 +130,11 @@ class Frontend:
         }
 
     def _delete_collection(self, request: web.Request, target: Target) -> JsonObject:
-        for obj in filter(self._matcher(request, target), self.store.all(target.resource)):
+        found = self._list(request, target)
+        for obj in found["items"]:
             metadata = obj["metadata"]
             self.registry.delete(target.resource, metadata.get("namespace", ""), metadata["name"])
-        return {"kind": "Status", "apiVersion": "v1", "status": "Success"}
+        return found
 
     async def _watch(self, request: web.Request, target: Target) -> web.StreamResponse:
         version = request.query.get("resourceVersion")
@@ -193,6 +197,19 @@ async def _body(request: web.Request) -> JsonObject:
     if not isinstance(decoded, dict):
         raise bad_request("the body is not an object")
     return decoded
+
+
+def _check_name(body: JsonObject, name: str) -> None:
+    given = (body.get("metadata") or {}).get("name") or name
+    if given != name:
+        raise bad_request(f"the name of the object ({given}) does not match the name on the URL ({name})")
+
+
+def _check_apply(request: web.Request, target: Target, body: JsonObject) -> None:
+    if (body.get("apiVersion"), body.get("kind")) != (target.resource.api_version(target.version), target.resource.kind):
+        raise bad_request(f"invalid object type: {body.get('apiVersion', '/')}, Kind={body.get('kind', '')}")
+    if not request.query.get("fieldManager"):
+        raise no_manager()
 
 
 def _json(obj: JsonObject, status: int = 200) -> web.Response:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 
 from dragoman_hookspecs import JsonObject
 from dragoman_testkit.sandbox.apiserver import apply
-from dragoman_testkit.sandbox.apiserver.errors import already_exists, bad_request, conflict, invalid, not_found
+from dragoman_testkit.sandbox.apiserver.errors import Cause, already_exists, conflict, invalid, not_found
 from dragoman_testkit.sandbox.apiserver.gates import drop_gated
 from dragoman_testkit.sandbox.apiserver.resources import CLAIMS, SLICES, Resource
 from dragoman_testkit.sandbox.apiserver.store import Store, key_of
@@ -64,13 +64,13 @@ class Registry:
     ) -> JsonObject:
         """Apply ``status.devices`` of a claim for a field manager."""
         old = self.get(resource, namespace, name)
-        self._check_preconditions(resource, old, patch.get("metadata") or {})
+        self._check_patched(resource, old, patch.get("metadata") or {})
         return self._replace(resource, old, apply.apply_devices(old, patch, manager, **strict))
 
     def merge(self, resource: Resource, namespace: str, name: str, patch: JsonObject, *, status: bool) -> JsonObject:
         """Apply a merge patch."""
         old = self.get(resource, namespace, name)
-        self._check_preconditions(resource, old, patch.get("metadata") or {})
+        self._check_patched(resource, old, patch.get("metadata") or {})
         patched = apply.merge_patch(old, patch)
         return self._replace(resource, old, self._merged(old, patched, resource, status=status))
 
@@ -102,7 +102,8 @@ class Registry:
         metadata = {k: v for k, v in given.items() if k not in (*_SERVER_METADATA, "resourceVersion")}
         if not metadata.get("name"):
             if not metadata.get("generateName"):
-                raise bad_request("name or generateName is required")
+                cause = Cause("metadata.name", "FieldValueRequired", "name or generateName is required")
+                raise invalid(resource, "", [cause])
             metadata["name"] = metadata["generateName"][:_GENERATED] + secrets.token_hex(3)[:5]
         if resource.namespaced:
             metadata["namespace"] = namespace or metadata.get("namespace") or "default"
@@ -149,6 +150,13 @@ class Registry:
         causes = list(check(new, old)) if check else []
         if causes:
             raise invalid(resource, new["metadata"]["name"], causes)
+
+    def _check_patched(self, resource: Resource, old: JsonObject, wanted: JsonObject) -> None:
+        """What a patch says of the UID would change it; elsewhere it is a precondition."""
+        if wanted.get("uid") not in (None, "", old["metadata"]["uid"]):
+            cause = Cause("metadata.uid", "FieldValueInvalid", f'Invalid value: "{wanted["uid"]}": field is immutable')
+            raise invalid(resource, old["metadata"]["name"], [cause])
+        self._check_preconditions(resource, old, wanted)
 
     def _check_preconditions(self, resource: Resource, old: JsonObject, wanted: JsonObject) -> None:
         have = old["metadata"]

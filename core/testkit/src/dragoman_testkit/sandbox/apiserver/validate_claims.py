@@ -50,7 +50,7 @@ def check_claim(obj: JsonObject, old: JsonObject | None) -> Iterator[Cause]:
 def _check_allocation(status: JsonObject, before: JsonObject) -> Iterator[Cause]:
     allocation = status.get("allocation")
     if before.get("allocation") and allocation and allocation != before["allocation"]:
-        yield Cause("status.allocation", "FieldValueInvalid", "field is immutable")
+        yield Cause("status.allocation", "FieldValueInvalid", "field cannot be modified once set")
     results = ((allocation or {}).get("devices") or {}).get("results") or ()
     if len(results) > RESULTS:
         yield Cause("status.allocation.devices.results", "FieldValueTooMany", f"must have at most {RESULTS} items")
@@ -83,7 +83,9 @@ def _check_conditions(path: str, conditions: list[JsonObject]) -> Iterator[Cause
     for index, condition in enumerate(conditions):
         if condition.get("status") not in ("True", "False", "Unknown"):
             yield Cause(f"{path}[{index}].status", "FieldValueNotSupported", "supported values: True, False, Unknown")
-        if not _REASON.match(str(condition.get("reason") or "")):
+        if not condition.get("reason"):
+            yield Cause(f"{path}[{index}].reason", "FieldValueRequired", "must be set")
+        elif not _REASON.match(str(condition["reason"])):
             yield Cause(f"{path}[{index}].reason", "FieldValueInvalid", "must be a reason in CamelCase")
         if not condition.get("lastTransitionTime"):
             yield Cause(f"{path}[{index}].lastTransitionTime", "FieldValueRequired", "must be set")
@@ -98,9 +100,9 @@ def _check_network(path: str, network: JsonObject) -> Iterator[Cause]:
     addresses = network.get("ips") or []
     if len(addresses) > IPS:
         yield Cause(f"{path}.ips", "FieldValueTooMany", f"must have at most {IPS} items")
-    if len(set(addresses)) != len(addresses):
-        yield Cause(f"{path}.ips", "FieldValueDuplicate", "must be unique")
     for index, text in enumerate(addresses):
+        if text in addresses[:index]:
+            yield Cause(f"{path}.ips[{index}]", "FieldValueDuplicate", f'Duplicate value: "{text}"')
         if not _canonical(text):
             yield Cause(f"{path}.ips[{index}]", "FieldValueInvalid", "must be in canonical form")
 

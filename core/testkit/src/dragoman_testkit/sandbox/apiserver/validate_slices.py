@@ -20,7 +20,7 @@ TAINTS = 16
 
 _LABEL = re.compile(r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$")
 _SUBDOMAIN = re.compile(r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$")
-_IDENTIFIER = re.compile(r"^[A-Za-z_][A-Za-z0-9_]{0,31}$")
+_IDENTIFIER = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*$")
 _SEMVER = re.compile(
     r"^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)"
     r"(-(0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)(\.(0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*))*)?"
@@ -58,7 +58,8 @@ def _check_head(spec: JsonObject) -> Iterator[Cause]:
         yield _invalid("spec.pool.resourceSliceCount", "must be greater than 0")
     scopes = [key for key in ("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection") if spec.get(key)]
     if len(scopes) != 1:
-        yield _invalid("spec", "exactly one of nodeName, nodeSelector, allNodes, perDeviceNodeSelection is required")
+        reason = "FieldValueInvalid" if scopes else "FieldValueRequired"
+        yield Cause("spec", reason, "exactly one of nodeName, nodeSelector, allNodes, perDeviceNodeSelection is required")
 
 
 def _check_immutable(spec: JsonObject, old: JsonObject) -> Iterator[Cause]:
@@ -78,7 +79,7 @@ def _check_devices(devices: list[JsonObject]) -> Iterator[Cause]:
         if not _LABEL.match(name):
             yield _invalid(f"{path}.name", "must be a DNS label")
         if name in names:
-            yield Cause(f"{path}.name", "FieldValueDuplicate", f"Duplicate value: {name}")
+            yield Cause(path, "FieldValueDuplicate", f'Duplicate value: "{name}"')
         names.add(name)
         yield from _check_device(path, device)
 
@@ -86,7 +87,8 @@ def _check_devices(devices: list[JsonObject]) -> Iterator[Cause]:
 def _check_device(path: str, device: JsonObject) -> Iterator[Cause]:
     attributes, capacity = device.get("attributes") or {}, device.get("capacity") or {}
     if len(attributes) + len(capacity) > ATTRIBUTES_AND_CAPACITIES:
-        yield _too_many(path, ATTRIBUTES_AND_CAPACITIES)
+        limit = ATTRIBUTES_AND_CAPACITIES
+        yield _invalid(path, f"the total number of attributes and capacities must not exceed {limit}")
     if sum(_values(value) for value in attributes.values()) > ATTRIBUTE_VALUES:
         yield _too_many(f"{path}.attributes", ATTRIBUTE_VALUES)
     for name, value in attributes.items():
@@ -100,23 +102,28 @@ def _check_device(path: str, device: JsonObject) -> Iterator[Cause]:
         yield _too_many(f"{path}.taints", TAINTS)
     if len(device.get("consumesCounters") or ()) > 2:
         yield _too_many(f"{path}.consumesCounters", 2)
-    if bool(device.get("bindingConditions")) != bool(device.get("bindingFailureConditions")):
-        yield _invalid(f"{path}.bindingConditions", "bindingConditions and bindingFailureConditions go together")
+    together = ("bindingConditions", "bindingFailureConditions")
+    missing = [key for key in together if not device.get(key)]
+    if len(missing) == 1:
+        yield _invalid(f"{path}.{missing[0]}", f"{' and '.join(together)} go together")
 
 
 def _check_name(path: str, name: str) -> Iterator[Cause]:
     domain, slash, identifier = name.rpartition("/")
     if name.count("/") > 1:
         return
-    bad_domain = bool(slash) and (len(domain) > 63 or not _SUBDOMAIN.match(domain.lower()))
-    if bad_domain or not _IDENTIFIER.match(identifier):
-        yield _invalid(path, f"{name!r} must be a C identifier of at most 32 characters, perhaps after a domain and /")
+    if slash and (len(domain) > 63 or not _SUBDOMAIN.match(domain.lower())):
+        yield _invalid(path, f"{name!r} must begin with a DNS subdomain of at most 63 characters")
+    if len(identifier) > 32:
+        yield Cause(path, "FieldValueTooLong", "may not be more than 32 bytes")
+    elif not _IDENTIFIER.match(identifier):
+        yield _invalid(path, f"{name!r} must be a C identifier, perhaps after a domain and /")
 
 
 def _check_attribute(path: str, value: Mapping[str, Any]) -> Iterator[Cause]:
     members = [key for key in _MEMBERS if value.get(key) is not None]
     if len(members) != 1:
-        yield Cause(path, "FieldValueRequired", "must specify one of: " + ", ".join(_MEMBERS))
+        yield _invalid(path, "must specify exactly one of: " + ", ".join(_MEMBERS))
         return
     member, content = members[0], value[members[0]]
     if member in _LISTS and not content:

@@ -66,7 +66,7 @@ class Claims:
         if claim["metadata"]["uid"] != ref.uid:
             raise PrepareFailed(f"{ref}: it has another UID, {claim['metadata']['uid']}")
         status = claim.get("status") or {}
-        if pod.uid not in [consumer["uid"] for consumer in status.get("reservedFor") or ()]:
+        if {pod.uid, pod.group_uid}.isdisjoint(consumer["uid"] for consumer in status.get("reservedFor") or ()):
             raise PrepareFailed(f"{ref}: it is not reserved for pod {pod.namespace}/{pod.name}")
         if not status.get("allocation"):
             raise PrepareFailed(f"{ref}: it is not allocated")

@@ -33,13 +33,17 @@ class ContainerSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodSpec:
-    """A pod and its ``spec.resourceClaims``, already resolved to ResourceClaims."""
+    """A pod and its ``spec.resourceClaims``, already resolved to ResourceClaims.
+
+    ``group_uid``: UID of its PodGroup, for which claims may be reserved instead (gate DRAWorkloadResourceClaims).
+    """
 
     uid: str
     namespace: str
     name: str
     claims: Sequence[tuple[str, ClaimRef]] = ()
     containers: Sequence[ContainerSpec] = ()
+    group_uid: str = ""
 
     def claim_of(self, pod_claim_name: str) -> ClaimRef:
         """Give the claim of that name in the pod. Raises ``KeyError``."""
