@@ -16,8 +16,8 @@ from dragoman.model.claims import ClaimRef, PrepareAnswer
 from dragoman.model.errors import Unavailable
 from dragoman.model.sandboxes import Container, Sandbox
 
-SWEEP_EVERY = 60.0
-"""Seconds between looks for claims that nobody will unprepare."""
+SWEEP_EVERY, SHORTEST_SWEEP = 60.0, 1.0
+"""Seconds between looks for claims that nobody will unprepare; they are nearer where the grace time is short."""
 
 
 class Engine:
@@ -39,7 +39,8 @@ class Engine:
         self.sandboxes = Sandboxes(parts, reporting, pod_resources)
         self.recovering = Recovering(parts)
         self.rebuilding = Rebuilding(parts, node_claims, find, self.sandboxes, self.recovering)
-        self.orphans = Orphans(parts, self.claims, source, pod_resources, interval=SWEEP_EVERY, grace=orphan_grace)
+        sweep = min(SWEEP_EVERY, max(orphan_grace, SHORTEST_SWEEP))
+        self.orphans = Orphans(parts, self.claims, source, pod_resources, interval=sweep, grace=orphan_grace)
 
     async def drain(self) -> None:
         """End what runs in the background, and wait for what was begun."""
