@@ -37,7 +37,8 @@ def snapshot(link: Link, *, host: HostPaths | None = None) -> JsonObject:
     """
     with step(f"read link {link.name} on the host"), Netlink() as netlink:
         found = identity.require(netlink, link.identity, link.name)
-        routes = _routes(netlink, found)
+        # The kernel takes all routes from a link that goes down, and allows no new ones.
+        routes = _routes(netlink, found) if found.up else []
         return remnant(link, found) | {
             "name": found.name,
             "up": found.up,
