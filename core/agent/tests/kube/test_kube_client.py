@@ -38,11 +38,12 @@ async def test_an_answer_is_raw_bytes_and_each_request_is_counted(server: ApiSer
     assert server.requests == [("get", "/api/v1/nodes/n1"), ("list", "/api/v1/nodes")]
 
 
-async def test_a_missing_object_and_a_path_that_is_not_served_are_told_apart(client: KubeClient) -> None:
+@pytest.mark.parametrize("path", ["/apis/resource.k8s.io/v7/resourceslices", "/apis/unknown.example.com/v1/things"])
+async def test_a_missing_object_and_a_path_that_is_not_served_are_told_apart(client: KubeClient, path: str) -> None:
     with pytest.raises(ApiError) as missing:
         await client.get("/api/v1/nodes/n1")
     with pytest.raises(ApiError) as unknown:
-        await client.get("/apis/resource.k8s.io/v7/resourceslices")
+        await client.get(path)
     assert (missing.value.status, missing.value.reason, missing.value.not_served) == (404, "NotFound", False)
     assert (unknown.value.status, unknown.value.not_served) == (404, True)
 

@@ -79,9 +79,9 @@ async def test_what_the_api_takes_is_taken(server: ApiServer, good: JsonObject) 
         (slice_of({"name": "a", "attributes": {"a-b": {"int": 1}}}), "spec.devices[0].attributes"),
         (slice_of({"name": "a", "attributes": {"x" * 33: {"int": 1}}}), "spec.devices[0].attributes"),
         (slice_of({"name": "A"}), "spec.devices[0].name"),
-        (slice_of({"name": "a"}, {"name": "a"}), "spec.devices[1].name"),
+        (slice_of({"name": "a"}, {"name": "a"}), "spec.devices[1]"),
         (slice_of({"name": "a", "taints": [TAINT] * 17}), "spec.devices[0].taints"),
-        (slice_of({"name": "a", "bindingConditions": ["x"]}), "spec.devices[0].bindingConditions"),
+        (slice_of({"name": "a", "bindingConditions": ["x"]}), "spec.devices[0].bindingFailureConditions"),
         (
             slice_of({"name": "a", "capacity": {"c": {"value": "1", "requestPolicy": {"default": "1"}}}}),
             "spec.devices[0].capacity[c].requestPolicy",
@@ -146,7 +146,12 @@ def entry(device: str, **fields: object) -> JsonObject:
 async def apply(
     server: ApiServer, manager: str, *entries: JsonObject, uid: str | None = None
 ) -> tuple[int, JsonObject]:
-    body = {"metadata": {"name": "c"} | ({"uid": uid} if uid else {}), "status": {"devices": list(entries)}}
+    body = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": "c"} | ({"uid": uid} if uid else {}),
+        "status": {"devices": list(entries)},
+    }
     headers = {"Content-Type": "application/apply-patch+yaml"}
     async with aiohttp.ClientSession(server.url) as http:
         params = {"fieldManager": manager, "force": "true"}
@@ -176,7 +181,8 @@ async def test_applying_the_same_again_changes_nothing(server: ApiServer) -> Non
 
 async def test_an_apply_for_another_uid_or_a_foreign_device_is_refused(server: ApiServer) -> None:
     make_claim(server, "a")
-    assert (await apply(server, "one", entry("a"), uid="other"))[0] == 409
+    status, body = await apply(server, "one", entry("a"), uid="other")
+    assert (status, [cause["field"] for cause in body["details"]["causes"]]) == (422, ["metadata.uid"])
     status, body = await apply(server, "one", entry("z"))
     assert status == 422
     assert body["details"]["causes"][0]["message"] == "must be an allocated device in the claim"
@@ -214,7 +220,7 @@ async def test_entries_go_away_with_the_allocation(server: ApiServer) -> None:
 async def test_an_allocation_changes_only_by_being_cleared(server: ApiServer) -> None:
     claim = make_claim(server, "a")
     claim["status"]["allocation"]["devices"]["results"][0]["device"] = "b"
-    with pytest.raises(ApiFault, match="immutable"):
+    with pytest.raises(ApiFault, match="cannot be modified"):
         server.update_status(claim)
 
 

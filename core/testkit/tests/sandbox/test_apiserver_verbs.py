@@ -55,9 +55,17 @@ async def test_discovery_answers(http: aiohttp.ClientSession, path: str, key: st
     assert (status, body[key]) == (200, value)
 
 
-@pytest.mark.parametrize("path", ["/apis/resource.k8s.io/v9/resourceslices", "/apis/unknown.example.com", "/x"])
+@pytest.mark.parametrize("path", ["/apis/unknown.example.com", "/x"])
 async def test_an_unknown_path_is_a_plain_404(http: aiohttp.ClientSession, path: str) -> None:
     assert await call(http, "GET", path) == (404, {"text": "404 page not found\n"})
+
+
+@pytest.mark.parametrize("path", ["/apis/resource.k8s.io/v9/resourceslices", "/api/v1/things"])
+async def test_an_unknown_version_or_kind_of_a_known_group_is_not_found_without_a_name(
+    http: aiohttp.ClientSession, path: str
+) -> None:
+    status, body = await call(http, "GET", path)
+    assert (status, body["reason"], body["details"]) == (404, "NotFound", {})
 
 
 async def test_a_life_of_an_object(http: aiohttp.ClientSession) -> None:

@@ -23,6 +23,7 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Details(msgspec.Struct):
+    kind: str | None = None
     causes: list[Cause] | None = None
 
 
@@ -36,20 +37,27 @@ class _Status(msgspec.Struct):
 class ApiError(DragomanError):
     """The API server answered with a refusal; a retry of the same request does not help by itself.
 
-    ``reason`` is the machine-readable word of the answer ("" where the answer was no ``Status`` object).
+    ``reason`` is the machine-readable word of the answer ("" where the answer was no ``Status`` object), ``kind`` what
+    kind of object it is about, if any.
     """
 
-    def __init__(self, status: int, reason: str, message: str, causes: tuple[Cause, ...] = ()) -> None:
+    def __init__(
+        self, status: int, reason: str, message: str, causes: tuple[Cause, ...] = (), *, kind: str = ""
+    ) -> None:
         super().__init__(f"the API server answered {status} {reason}: {message}".replace("  ", " "))
         self.status = status
         self.reason = reason
         self.message = message
         self.causes = causes
+        self.kind = kind
 
     @property
     def not_served(self) -> bool:
-        """Whether the path itself is unknown, which a missing object is not."""
-        return self.status == 404 and self.reason != "NotFound"
+        """Whether the path itself is unknown, which a missing object is not.
+
+        An unknown group is answered in plain text; an unknown version of a known group with ``NotFound`` about no kind.
+        """
+        return self.status == 404 and not (self.reason == "NotFound" and self.kind)
 
 
 class ServerUnavailable(Unavailable):
@@ -68,8 +76,8 @@ def failure(what: str, status: int, headers: Mapping[str, Any], body: bytes) -> 
     if status == 429 or status >= 500:
         sentence = f"{what}: the API server answered {status}: {message}"
         return ServerUnavailable(sentence, status=status, retry_after=_retry_after(headers))
-    causes = tuple((parsed.details.causes if parsed.details else None) or ())
-    return ApiError(status, parsed.reason or "", message, causes)
+    details = parsed.details or _Details()
+    return ApiError(status, parsed.reason or "", message, tuple(details.causes or ()), kind=details.kind or "")
 
 
 def event_failure(what: str, body: bytes) -> ApiError | ServerUnavailable:

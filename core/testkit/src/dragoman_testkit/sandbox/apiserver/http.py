@@ -206,7 +206,10 @@ def _check_name(body: JsonObject, name: str) -> None:
 
 
 def _check_apply(request: web.Request, target: Target, body: JsonObject) -> None:
-    if (body.get("apiVersion"), body.get("kind")) != (target.resource.api_version(target.version), target.resource.kind):
+    if (body.get("apiVersion"), body.get("kind")) != (
+        target.resource.api_version(target.version),
+        target.resource.kind,
+    ):
         raise bad_request(f"invalid object type: {body.get('apiVersion', '/')}, Kind={body.get('kind', '')}")
     if not request.query.get("fieldManager"):
         raise no_manager()

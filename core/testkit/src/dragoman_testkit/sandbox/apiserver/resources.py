@@ -133,7 +133,7 @@ class Catalogue:
     def knows_group(self, path: str) -> bool:
         """Tell whether a path is in a group that is served, whatever follows."""
         root, group, *_ = [*path.strip("/").split("/"), "", ""]
-        return root == "apis" and group in self.groups() or (root, group) == ("api", "v1")
+        return (root == "apis" and group in self.groups()) or (root, group) == ("api", "v1")
 
     def document(self, path: str, version: tuple[int, int]) -> JsonObject | None:
         """Give the answer to a discovery path, or None where there is none."""

@@ -59,7 +59,9 @@ def _check_head(spec: JsonObject) -> Iterator[Cause]:
     scopes = [key for key in ("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection") if spec.get(key)]
     if len(scopes) != 1:
         reason = "FieldValueInvalid" if scopes else "FieldValueRequired"
-        yield Cause("spec", reason, "exactly one of nodeName, nodeSelector, allNodes, perDeviceNodeSelection is required")
+        yield Cause(
+            "spec", reason, "exactly one of nodeName, nodeSelector, allNodes, perDeviceNodeSelection is required"
+        )
 
 
 def _check_immutable(spec: JsonObject, old: JsonObject) -> Iterator[Cause]:
