@@ -164,7 +164,7 @@ async def test_each_call_has_an_id_of_its_own_in_the_log_from_begin_to_end(rig: 
         await prepare(rig, dra_v1_pb2, "u1")
         await unprepare(rig, dra_v1beta1_pb2, "u1")
         await prepare(rig, dra_v1_pb2)
-    lines = [(record["extra"].get("request_id"), record["message"].split(" after")[0]) for record in records]
+    lines = [(record["extra"].get("request"), record["message"].split(" after")[0]) for record in records]
     assert [line for line in lines if line[0]] == [
         ("prepare-1", "call prepare-1 begins: claim team/name-of-u1"),
         ("prepare-1", "call prepare-1 ends"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from loguru import logger
 
@@ -21,6 +22,9 @@ from dragoman_hookspecs import (
     Prepared,
     Recovery,
 )
+
+if TYPE_CHECKING:
+    from loguru import Logger  # exists in the stubs only
 
 
 class NotPrepared(DragomanError):
@@ -113,10 +117,11 @@ class Attaching:
         try:
             attached = await parts.hooks.attach_device(row.manager, parts.record(row, intent), netns)
         except DragomanError as error:
-            await self._undo(intent, error)
+            await self._undo(row, intent, error)
             raise
         done = replace(intent, state=AttachmentState.ATTACHED, attached=attached)
         parts.ledger.put_attachments([done])
+        _log(row, done).info("device {} of {} is in {} as {}", row.key.device, row.claim, sandbox, attached.interface)
         return done
 
     async def _snapshot(self, row: AllocationRow) -> JsonObject | None:
@@ -128,13 +133,11 @@ class Attaching:
             raise DeviceError(f"link {target.name} of {row.key} carries a default route of the host and is not moved")
         return await self.parts.links.snapshot(target)
 
-    async def _undo(self, intent: AttachmentRow, cause: DragomanError) -> None:
+    async def _undo(self, row: AllocationRow, intent: AttachmentRow, cause: DragomanError) -> None:
         try:
             await self._detach(replace(intent, failure=str(cause)))
         except DragomanError as error:
-            logger.bind(device=intent.key.allocation.device, claim=intent.key.allocation.claim_uid).error(
-                "an attach failed and could not be undone yet: {}", error
-            )
+            _log(row, intent).error("an attach failed and could not be undone yet: {}", error)
 
     async def _recover(self, row: AllocationRow) -> AllocationRow:
         """Have the manager make a missing link again, and give the row as it is then."""
@@ -159,6 +162,8 @@ class Attaching:
             parts.ledger.put_attachments([replace(attachment, failure=str(error))])
             raise
         parts.ledger.delete_attachments([attachment.key])
+        if row is not None:
+            _log(row, attachment).info("device {} of {} is back on the host", key.device, row.claim)
 
     async def _bring_back(self, row: AllocationRow, attachment: AttachmentRow) -> None:
         parts = self.parts
@@ -175,3 +180,8 @@ class Attaching:
         if row.prepared is None or row.prepared.state != state:
             target = row.prepared.target if row.prepared else None
             parts.ledger.put_allocations([replace(row, prepared=Prepared(state=state, target=target))])
+
+
+def _log(row: AllocationRow, attachment: AttachmentRow) -> Logger:
+    pod = f"{attachment.pod_namespace}/{attachment.pod_name}"
+    return logger.bind(claim=row.claim.label, device=row.key.device, plugin=row.distribution, pod=pod)

@@ -78,7 +78,7 @@ class Claims:
         await self._unpreparing.drain()
 
     async def _answer(self, ref: ClaimRef) -> PrepareAnswer:
-        about = logger.bind(claim=str(ref), claim_uid=ref.uid)
+        about = logger.bind(claim=ref.label)
         try:
             answer = await self._preparing.run(ref.uid, lambda: self._prepare(ref))
         except DragomanError as error:
@@ -91,7 +91,7 @@ class Claims:
         return answer
 
     async def _unprepared(self, ref: ClaimRef) -> str:
-        about = logger.bind(claim=str(ref), claim_uid=ref.uid)
+        about = logger.bind(claim=ref.label)
         try:
             await self._unpreparing.run(ref.uid, lambda: self._asked_to_unprepare(ref))
         except DragomanError as error:
@@ -259,7 +259,7 @@ class Claims:
         try:
             await self._freeing.free(rows)
         except DragomanError as error:
-            logger.bind(claim=str(rows[0].claim)).error("a failed prepare is not undone yet: {}", error)
+            logger.bind(claim=rows[0].claim.label).error("a failed prepare is not undone yet: {}", error)
 
     def _done(self, rows: Sequence[AllocationRow], metadata: Mapping[str, tuple[str, ...]]) -> PrepareAnswer:
         if rows:

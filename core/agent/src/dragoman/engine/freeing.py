@@ -52,13 +52,14 @@ class Freeing:
             raise FreeFailed("; ".join(failures.values()))
 
     async def _free(self, row: AllocationRow, *, force: bool) -> str:
-        about = logger.bind(claim=str(row.claim), device=row.key.device, plugin=row.distribution)
+        about = logger.bind(claim=row.claim.label, device=row.key.device, plugin=row.distribution)
         try:
             await self.attaching.detach_all(row.key)
             await self._call(row, force=force)
             await self.parts.cdi.remove(row.key)
         except DragomanError as error:
-            about.error("device {} of {} is not free yet: {}", row.key.device, row.claim, error)
+            # Whoever asked for it tells the error.
+            about.debug("device {} of {} is not free yet: {}", row.key.device, row.claim, error)
             return f"device {row.key.device}: {error}"
         return ""
 

@@ -206,7 +206,7 @@ class Handover:
 
     async def _become_active(self, otherwise: State) -> None:
         self._gate.close()
-        self._course.go(State.RECOVERING, "the agent is recovering")
+        self._course.go(State.RECOVERING, "the ledger and the devices are brought in order")
         try:
             await self._node.open_ledger()
             async with self._gate.exclusive("recovery"):

@@ -96,7 +96,7 @@ class Orphans:
 
     async def _free(self, rows: Sequence[AllocationRow]) -> None:
         claim = rows[0].claim
-        about = logger.bind(claim=str(claim), claim_uid=claim.uid)
+        about = logger.bind(claim=claim.label)
         try:
             await self._claims.release(claim.uid, force=False)
         except DragomanError as error:

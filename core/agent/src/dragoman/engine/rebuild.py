@@ -179,7 +179,7 @@ class Rebuilding:
         for claim, found in known:
             if found.devices:
                 names = ", ".join(each.row.key.device for each in found.devices)
-                logger.bind(claim=str(claim.ref)).info("{} is known again: {}", claim.ref, names)
+                logger.bind(claim=claim.ref.label).info("{} is known again: {}", claim.ref, names)
 
     def _node(self) -> Node:
         parts = self._parts

@@ -54,7 +54,7 @@ class Recovering:
             try:
                 await Freeing(self.parts, Attaching(self.parts)).free(of_claim)
             except DragomanError as error:
-                logger.bind(claim=str(of_claim[0].claim)).error("an unfinished claim is not free yet: {}", error)
+                logger.bind(claim=of_claim[0].claim.label).error("an unfinished claim is not free yet: {}", error)
 
     async def _recover_manager(self, type_: str) -> None:
         rows = [
@@ -81,7 +81,7 @@ class Recovering:
         present = [self.parts.ledger.allocation(row.key) or row for row in rows]
         for row, answer in zip(present, answers, strict=True):
             if answer.outcome is Recovery.LOST:
-                logger.bind(claim=str(row.claim), device=row.key.device).error(
+                logger.bind(claim=row.claim.label, device=row.key.device).error(
                     "{} is lost: {}", row.key, answer.message
                 )
                 changed.append(replace(row, failure=answer.message))
@@ -129,7 +129,8 @@ class Recovering:
             try:
                 await Describing(parts).write_files(of_claim)
             except DragomanError as error:
-                logger.bind(claim=str(of_claim[0].claim)).error("the files of a claim cannot be written now: {}", error)
+                about = logger.bind(claim=of_claim[0].claim.label)
+                about.error("the files of a claim cannot be written now: {}", error)
         if parts.ledger.rebuilt:
             return
         for name in await parts.cdi.present():

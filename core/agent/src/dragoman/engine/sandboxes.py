@@ -87,7 +87,7 @@ class Sandboxes:
         """
         known = self._begin(sandbox)
         if not await finished(self._parts.clock, budget, known.tried.wait()):
-            logger.bind(pod=str(sandbox)).warning("{}: attaching takes longer than {} s and goes on", sandbox, budget)
+            logger.bind(pod=sandbox.label).warning("{}: attaching takes longer than {} s and goes on", sandbox, budget)
 
     async def stop_sandbox(self, sandbox: Sandbox, budget: float) -> None:
         """Detach the devices of the sandbox; what fails or takes longer goes on in the background."""
@@ -233,7 +233,7 @@ class Sandboxes:
         try:
             devices = await self._pod_resources.devices_of(sandbox.pod_namespace, sandbox.pod_name)
         except Unavailable as error:
-            logger.bind(pod=str(sandbox)).warning(
+            logger.bind(pod=sandbox.label).warning(
                 "the devices of {} cannot be asked of the kubelet: {}", sandbox, error
             )
             return []
@@ -263,7 +263,7 @@ class Sandboxes:
         """Log a problem and write an event, the first time that it is met."""
         known.problem = problem
         sandbox = known.sandbox
-        about = logger.bind(pod=str(sandbox))
+        about = logger.bind(pod=sandbox.label)
         if problem in known.told:
             about.debug("{}: still {}", sandbox, problem)
             return

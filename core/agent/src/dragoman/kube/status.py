@@ -130,7 +130,7 @@ class StatusWriter:
                 f"the API server drops the device status of {claim}: feature gate {GATE} is off there; "
                 "no device status is written until the API changes"
             )
-            logger.bind(claim=str(claim)).warning(self.warning)
+            logger.bind(claim=claim.label).warning(self.warning)
 
     def _gone(self, error: ApiError) -> bool:
         replaced = error.status == 422 and any(cause.field == "metadata.uid" for cause in error.causes)

@@ -41,12 +41,11 @@ class Calls:
         _, pending = await asyncio.wait(running, timeout=seconds)
         return len(pending)
 
-    async def _traced(self, request_id: str, about: str, work: Callable[[], Awaitable[Answer]]) -> Answer:
-        with logger.contextualize(request_id=request_id):
+    async def _traced(self, request: str, about: str, work: Callable[[], Awaitable[Answer]]) -> Answer:
+        with logger.contextualize(request=request):
             begin = self._clock.monotonic()
-            logger.info("call {request_id} begins: {about}", request_id=request_id, about=about)
+            logger.info("call {} begins: {}", request, about)
             try:
                 return await work()
             finally:
-                seconds = self._clock.monotonic() - begin
-                logger.info("call {request_id} ends after {seconds:.3f} s", request_id=request_id, seconds=seconds)
+                logger.info("call {} ends after {:.3f} s", request, self._clock.monotonic() - begin)

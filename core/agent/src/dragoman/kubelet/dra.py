@@ -82,7 +82,7 @@ async def _guarded(
     try:
         return await work(claims), NO_ANSWER
     except Exception as error:  # noqa: BLE001 - a gRPC error would discard the answers of the whole batch
-        logger.exception("the claim service failed for {count} claims", count=len(claims))
+        logger.exception("the claim service failed for {} claims", len(claims))
         return {}, f"the driver failed inside, {type(error).__name__}: {error}; see the agent's log"
 
 

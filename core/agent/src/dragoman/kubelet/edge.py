@@ -84,7 +84,7 @@ class KubeletEdge:
         await self.rest()
         await self._registrar.stop()
         if left := await self._calls.drain(drain):
-            logger.warning("{left} calls of the kubelet still run after {drain} s", left=left, drain=drain)
+            logger.warning("{} calls of the kubelet still run after {} s", left, drain)
         await self._dra.close(REPLY_SECONDS)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:

@@ -48,7 +48,7 @@ class Listener:
         self._put_in_place(self._bind(server))
         self._servers.append(server)
         await server.start()
-        logger.info("listening on {path}", path=self.path)
+        logger.info("listening on {}", self.path)
         for old in self._servers[:-KEPT_SERVERS]:
             await self._end(old, grace=0)
 
@@ -72,11 +72,11 @@ class Listener:
                 await self._reopen()
 
     async def _reopen(self) -> None:
-        logger.warning("the socket file {path} was lost and is made again", path=self.path)
+        logger.warning("the socket file {} was lost and is made again", self.path)
         try:
             await self.open()
         except SocketFailed as error:
-            logger.error("{error}", error=error)
+            logger.error("{}", error)
 
     def _bind(self, server: grpc.aio.Server) -> Path:
         for number in range(10) if not self._binds else ():

@@ -143,7 +143,7 @@ class Registrar:
                 return
 
     async def _take_back(self) -> None:
-        logger.warning("registration is tried again: {reason}", reason=self.state.value.reason)
+        logger.warning("registration is tried again: {}", self.state.value.reason)
         await self._listener.close(CLOSE_SECONDS)
         self._update(registered=False)
         await self._clock.sleep(self._retry.interval)
@@ -151,7 +151,7 @@ class Registrar:
     def _give_up(self) -> None:
         reason = f"{self._retry.attempts} attempts used up; {self.state.value.reason}; waiting for the kubelet"
         self._update(reason=reason)
-        logger.error("not registered with the kubelet: {reason}", reason=reason)
+        logger.error("not registered with the kubelet: {}", reason)
 
     def _service(self) -> Handler:
         methods = {"GetInfo": self._get_info, "NotifyRegistrationStatus": self._notify}
@@ -170,10 +170,10 @@ class Registrar:
         """Take the kubelet's word. Always answered with success: an error to a yes makes it deregister the driver."""
         if request.plugin_registered:
             self._update(registered=True, refused=False, reason="")
-            logger.info("registered with the kubelet as {driver}", driver=self._info.driver)
+            logger.info("registered with the kubelet as {}", self._info.driver)
         else:
             self._update(registered=False, refused=True, reason=f"the kubelet refused: {request.error}")
-            logger.error("the kubelet refused the registration: {error}", error=request.error)
+            logger.error("the kubelet refused the registration: {}", request.error)
         return registration_pb2.RegistrationStatusResponse()
 
     def _update(self, **changes: Any) -> None:

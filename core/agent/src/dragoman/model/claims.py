@@ -18,6 +18,11 @@ class ClaimRef:
     def __str__(self) -> str:
         return f"claim {self.namespace}/{self.name}"
 
+    @property
+    def label(self) -> str:
+        """Name and UID, as every record of the log has them."""
+        return f"{self.namespace}/{self.name} ({self.uid})"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllocationResult:

@@ -17,7 +17,12 @@ class Sandbox:
     ips: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return f"pod {self.pod_namespace}/{self.pod_name}"
+        return f"pod {self.label}"
+
+    @property
+    def label(self) -> str:
+        """Name of the pod, as every record of the log has it."""
+        return f"{self.pod_namespace}/{self.pod_name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

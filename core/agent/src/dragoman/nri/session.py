@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,8 @@ SERVICE_SHARE = 0.75
 ANSWER_SHARE = 0.9
 """Part of the budget after which the answer goes out whatever the service does."""
 
+_NUMBERS = itertools.count(1)
+"""For the ids of requests in the log, which go on over connections."""
 _SYNCHRONIZE = ""
 """Queue of synchronizing; no sandbox has this id."""
 
@@ -155,13 +158,15 @@ class Session:
 
     async def _serve(self, name: str, serve: _Serve, sandbox: Sandbox, due: float) -> None:
         began = self._clock.monotonic()
-        _log(sandbox).debug(f"NRI {name} begins")
-        try:
-            await serve(sandbox, max(due - began, 0.0))
-        except Exception:  # noqa: BLE001  # an error would fail the sandbox, and containerd leaks failed sandboxes
-            _log(sandbox).opt(exception=True).error(f"NRI {name} failed; the runtime was told nothing of it")
-        else:
-            _log(sandbox).info(f"NRI {name} done in {self._clock.monotonic() - began:.3f} s")
+        with logger.contextualize(request=f"{name.partition('_')[0].lower()}-{next(_NUMBERS)}"):
+            # Most pods of a node have no devices: what is done for those that have is logged where it is done.
+            _log(sandbox).debug(f"NRI {name} begins")
+            try:
+                await serve(sandbox, max(due - began, 0.0))
+            except Exception:  # noqa: BLE001  # an error would fail the sandbox, and containerd leaks failed sandboxes
+                _log(sandbox).opt(exception=True).error(f"NRI {name} failed; the runtime was told nothing of it")
+            else:
+                _log(sandbox).debug(f"NRI {name} done in {self._clock.monotonic() - began:.3f} s")
 
     async def _create_container(self, call: Call) -> bytes:
         request = pb.CreateContainerRequest.FromString(call.payload)
@@ -190,4 +195,4 @@ class Session:
 
 
 def _log(sandbox: Sandbox) -> Logger:
-    return logger.bind(pod=f"{sandbox.pod_namespace}/{sandbox.pod_name}", sandbox=sandbox.id)
+    return logger.bind(pod=sandbox.label, sandbox=sandbox.id)
