@@ -209,3 +209,24 @@ async def test_a_signal_writes_all_stacks_to_the_log(trial: Trial) -> None:
     trial.agent.send(signal.SIGUSR1)
     await eventually(lambda: b"scripted.py" in trial.agent.log.read_bytes()[before:], "the hanging hook is shown")
     await trial.agent.ready()
+
+
+async def test_the_log_tells_the_way_of_a_device_with_claim_plugin_pod_and_request(make_trial: MakeTrial) -> None:
+    trial = await make_trial(logging={"level": "info", "format": "json"})
+    await trial.start()
+    trial.start_pod("red", {"podIfName": "net1"})
+    await trial.running("red")
+    uid, device = trial.claim_of("red")["metadata"]["uid"], trial.device_of("red")
+    trial.delete_pod("red")
+    await trial.ended("red")
+    assert await trial.agent.terminate() == 0
+    records = [json.loads(line) for line in trial.agent.log.read_text().splitlines()]
+    about = [record for record in records if uid in record["claim"]]
+    of_device = [record for record in about if record["device"] == device]
+    assert [(r["plugin"], r["pod"], r["request"].partition("-")[0]) for r in of_device] == [
+        ("dragoman-dummy", "default/red", "run"),
+        ("dragoman-dummy", "default/red", "stop"),
+    ]
+    assert {r["request"].partition("-")[0] for r in about} == {"prepare", "run", "stop", "unprepare"}
+    calls = [r["message"] for r in records if r["request"] == about[0]["request"]]
+    assert len(calls) == 3  # begin, what became of the claim, end with the time that it took
