@@ -17,7 +17,8 @@ import pytest
 
 pytest.register_assert_rewrite("dragoman_testkit.bench", "dragoman_testkit.contract")
 
-_ENTER = ("unshare", "--map-root-user", "--net", "--mount", "--")
+# A network namespace of its own too: back into that of the machine no thread could go. Servers of tests listen on lo.
+_ENTER = ("unshare", "--map-root-user", "--net", "--mount", "sh", "-c", 'ip link set lo up && exec "$@"', "pytest")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -37,7 +38,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     if config.getoption("--user-namespace") and os.geteuid() != 0 and _may_enter():
         sys.stdout.flush()
         again = (sys.executable, "-m", "pytest", *config.invocation_params.args)
-        os.execvp(_ENTER[0], (*_ENTER, *again))  # noqa: S606 - the command of util-linux, found as a shell would
+        os.execvp(_ENTER[0], (*_ENTER, *again))  # noqa: S606 - a command of the system, found as a shell would
 
 
 @pytest.hookimpl(tryfirst=True)
