@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -86,13 +87,15 @@ async def test_a_waiter_follows_a_release(tmp_path: Path) -> None:
 def test_a_child_that_was_executed_does_not_keep_it(tmp_path: Path) -> None:
     lock = NodeLock(tmp_path, VirtualClock())
     lock.try_acquire()
-    child = os.posix_spawn("/bin/sleep", ["sleep", "60"], {})
-    try:
+    # Its first words tell that it was executed; before that it has the parent's descriptors for a moment.
+    command = ("/bin/sh", "-c", "echo executed; exec sleep 60")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, close_fds=False) as child:
+        assert child.stdout
+        assert child.stdout.readline() == b"executed\n"
         lock.release()
-        assert NodeLock(tmp_path, VirtualClock()).try_acquire()
-    finally:
-        os.kill(child, 9)
-        os.waitpid(child, 0)
+        taken = NodeLock(tmp_path, VirtualClock()).try_acquire()
+        child.kill()
+    assert taken
 
 
 def test_a_folder_that_cannot_be_used_is_a_clear_fault(tmp_path: Path) -> None:
