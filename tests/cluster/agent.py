@@ -13,22 +13,23 @@ import yaml
 
 from dragoman.control import client
 from dragoman_hookspecs import DragomanError, JsonObject
-from tests.cluster import files
-from tests.cluster.node import UPLINKS, Node
+from tests.cluster import borrowed, files
+from tests.cluster.node import LENDERS, UPLINKS, Node
 from tests.cluster.part import Part
 from tests.cluster.parts import authority
 
 DRIVER = "net.dragoman.dev"
-POOLS = ("lab", "uplink", "shared")
-"""Pools of the default settings: dummy links; macvlan links of ``uplink0``; the shares of ``uplink1``."""
+POOLS = ("lab", "uplink", "shared", "borrowed")
+"""Pools of the default settings: dummy links; macvlan links of ``uplink0``; the shares of ``uplink1``; the node's own
+``lender0`` and ``lender1``."""
 
 _MANIFEST = Path(__file__).parents[2] / "deploy" / "manifests" / "agent-access.yaml"
 _ACCOUNT = ("dragoman", "dragoman-agent")
 _SECRETS = "/run/secrets/kubernetes.io/serviceaccount"
 
 
-def default_settings(link_kind: str) -> JsonObject:
-    """Give what the node offers: 8 dummy links, 8 macvlan links of ``uplink0``, 16 shares of ``uplink1``."""
+def default_settings(link_kind: str, complaints: Path) -> JsonObject:
+    """Give what the node offers: 8 dummy links, 8 macvlan links of ``uplink0``, 16 shares of ``uplink1``, 2 links."""
     exclusive, shared = UPLINKS
     return {
         "nodeName": files.NODE,
@@ -41,11 +42,13 @@ def default_settings(link_kind: str) -> JsonObject:
                     {"parentIfName": shared, "count": 16, "shared": True},
                 ]
             },
+            "borrowed": {"links": list(LENDERS), "complaints": str(complaints)},
         },
         "pools": [
             {"name": "lab", "filter": {"deviceManagers": ["dummy"]}},
             {"name": "uplink", "filter": {"parentIfNames": [exclusive]}},
             {"name": "shared", "filter": {"parentIfNames": [shared]}},
+            {"name": "borrowed", "filter": {"deviceManagers": ["borrowed"]}},
         ],
         "health": {"interval": 2},
         "logging": {"level": "debug"},
@@ -56,10 +59,12 @@ class Agent:
     """One agent of the node; a second one has another ``name`` and, as a setting, a ``podUid``.
 
     ``settings`` are written at each start. The state folder is on the node's disk, the run folder in its ``/run``.
+    ``complaints`` is the file that tells which borrowed links are unhealthy.
     """
 
     def __init__(self, node: Node, name: str = "agent", settings: Mapping[str, Any] | None = None) -> None:
         self.node = node
+        self.complaints = node.disk / "complaints.json"
         self._given = dict(settings or {})
         self._link_kind = node.link_kind()
         self.settings: JsonObject = self._default()
@@ -67,7 +72,8 @@ class Agent:
         self._file = node.disk / f"{name}.yaml"
         command: list[str | Path] = [sys.executable, "-m", "dragoman", "--config", self._file, "agent"]
         # As in a pod: the account's token is in a file, the server in variables.
-        env = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": files.SERVER.rpartition(":")[2]}
+        env = borrowed.install(node.disk)
+        env |= {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": files.SERVER.rpartition(":")[2]}
         log = node.disk / "logs" / f"{name}.log"
         self.part = node.parts[name] = Part(name, command, log=log, ready=self._is_ready, env=env)
 
@@ -148,7 +154,7 @@ class Agent:
         return self.node.run(sys.executable, "-m", "dragoman", "--config", self._file, *words, check=check)
 
     def _default(self) -> JsonObject:
-        return default_settings(self._link_kind) | copy.deepcopy(self._given)
+        return default_settings(self._link_kind, self.complaints) | copy.deepcopy(self._given)
 
     def _is_ready(self) -> bool:
         try:

@@ -16,7 +16,8 @@ from tests.cluster.case import Case
 from tests.cluster.node import Node, fresh
 
 HERE = Path(__file__).parent
-_LOGS = ("agent", "kubelet", "containerd")
+_LOGS = {"agent": 60, "kubelet": 30, "containerd": 15}
+"""Logs that a failure shows, and how many lines."""
 _NODE = pytest.StashKey[Node]()
 _NUMBERS = itertools.count(1)
 
@@ -48,9 +49,9 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     report = yield
     node = item.session.stash.get(_NODE, None)
     if report.failed and node:
-        for name in _LOGS:
+        for name, lines in _LOGS.items():
             if name in node.parts:
-                report.sections.append((f"log of {name}", "\n".join(node.parts[name].tail(60))))
+                report.sections.append((f"log of {name}", "\n".join(node.parts[name].tail(lines))))
     return report
 
 

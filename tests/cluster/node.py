@@ -22,7 +22,9 @@ from tests.cluster.tools import Failed
 from tests.cluster.waiting import until
 
 UPLINKS = ("uplink0", "uplink1")
-"""Links that the machine has: ends of veth pairs, whose other ends are ``<name>-wire``."""
+LENDERS = ("lender0", "lender1")
+"""Links that the machine has: ends of veth pairs, whose other ends are ``<name>-wire``. Pods get links on the former,
+and the latter themselves."""
 
 
 class Node:
@@ -128,9 +130,9 @@ class Node:
         """Run a program on the node and give its output. Raises ``Failed``."""
         return self.spaces.run(*command, stdin=stdin, limit=limit, check=check)
 
-    def ctr(self, *words: str) -> str:
-        """Ask containerd about the pods' containers, and give the output. Raises ``Failed``."""
-        return self.run(self._runtime / "bin" / "ctr", "--namespace=k8s.io", *words)
+    def ctr(self, *words: str | Path, check: bool = True) -> str:
+        """Ask containerd about what the kubelet had it make, and give its output. Raises ``Failed``."""
+        return self.run(self._runtime / "bin" / "ctr", "--namespace=k8s.io", *words, check=check)
 
     def kubectl(self, *words: str, stdin: str = "", limit: float = 60.0) -> str:
         """Run kubectl as an administrator, and give its output. Raises ``Failed``."""
@@ -155,7 +157,7 @@ class Node:
         self._ip("address", "add", f"{files.ADDRESS}/24", "dev", "node0")
         self._ip("link", "set", "node0", "up")
         self._ip("route", "add", "default", "via", "10.77.0.254", "dev", "node0")
-        for name in UPLINKS:
+        for name in (*UPLINKS, *LENDERS):
             self._ip("link", "add", name, "type", "veth", "peer", "name", f"{name}-wire")
             self._ip("link", "set", name, "up")
             self._ip("link", "set", f"{name}-wire", "up")
@@ -164,12 +166,11 @@ class Node:
         self.run("ip", *words)
 
     def _import_image(self) -> None:
-        archive = self._runtime / "image.tar"
-        self.run(self._runtime / "bin" / "ctr", "--namespace=k8s.io", "images", "import", archive)
+        self.ctr("images", "import", self._runtime / "image.tar")
 
     def _is_ready(self, name: str) -> bool:
         if name == "containerd":
-            return bool(self.run(self._runtime / "bin" / "ctr", "version", check=False).count("Version") > 1)
+            return self.ctr("version", check=False).count("Version") > 1  # the client's and the server's
         if name == "kube-apiserver":
             return self._answers("/readyz")
         return name != "kubelet" or (self._kubelet_answers() and self._takes_pods())

@@ -10,7 +10,8 @@ from tests.cluster.agent import DRIVER
 from tests.cluster.api import Object
 
 _DRA = "resource.k8s.io/v1"
-FOREVER = "sleep 1000000"
+FOREVER = "trap 'exit 0' TERM; sleep 1000000 & wait"
+"""A script that ends at once when it is asked to, as the first process of a container must ask for by itself."""
 
 
 def device_class(pool: str, parameters: Mapping[str, Any] | None = None, *, name: str | None = None) -> Object:

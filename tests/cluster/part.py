@@ -15,7 +15,10 @@ from tests.cluster.waiting import until
 
 
 class Part:
-    """A program with one log over all its lives. ``ready`` tells whether it does its work."""
+    """A program with one log over all its lives. ``ready`` tells whether it does its work.
+
+    ``env``: variables beside those of this process, from its next start.
+    """
 
     def __init__(
         self,
@@ -30,7 +33,7 @@ class Part:
         self.log = log
         self._command = command
         self._ready = ready
-        self._env = dict(env or {})
+        self.env = dict(env or {})
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -48,7 +51,7 @@ class Part:
                 stdout=log,
                 stderr=log,
                 # Settings of the agent in the caller's environment are not this node's.
-                env={n: value for n, value in os.environ.items() if not n.startswith("DRAGOMAN_")} | self._env,
+                env={n: value for n, value in os.environ.items() if not n.startswith("DRAGOMAN_")} | self.env,
                 start_new_session=True,  # Ctrl-C in a terminal is for the tests, which end the node in order
             )
 
