@@ -42,6 +42,19 @@ async def test_an_attached_device_stays_and_its_guard_is_opened_again(node: Fake
     assert node.hooks.called("detach_device") == []
 
 
+async def test_a_device_that_its_pod_has_renamed_stays(node: FakeNode) -> None:
+    claim = node.claim("a", "dummy0")
+    await node.prepare(claim)
+    sandbox = node.sandbox(claim)
+    await node.sandboxes.run_sandbox(sandbox, 1)
+    assert sandbox.netns_path is not None
+    node.links.put_inside(sandbox.netns_path, "renamed", "tag:dummy0")
+    node = node.restart()
+    await node.recover()
+    assert len(await node.guards()) == 1
+    assert node.hooks.called("detach_device") == []
+
+
 async def test_a_guard_is_not_opened_for_a_device_that_is_not_in_its_pod(node: FakeNode) -> None:
     claim = node.claim("a", "dummy0")
     await node.prepare(claim)

@@ -14,7 +14,7 @@ from dragoman.engine.freeing import Freeing
 from dragoman.engine.parts import Parts
 from dragoman.model.records import AllocationRow, AttachmentRow
 from dragoman.model.states import AllocationState, AttachmentState
-from dragoman_hookspecs import DragomanError, Netns, Recovered, Recovery
+from dragoman_hookspecs import DragomanError, Link, Netns, Recovered, Recovery
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +102,13 @@ class Recovering:
     async def _is_inside(self, attachment: AttachmentRow, netns: Netns) -> bool:
         if attachment.attached is None or not await self.parts.links.same_netns(netns):
             return False
+        row = self.parts.ledger.allocation(attachment.key.allocation)
+        target = row.prepared.target if row and row.prepared else None
         try:
-            return attachment.attached.interface in await self.parts.links.interfaces(netns)
+            if attachment.attached.interface in await self.parts.links.interfaces(netns):
+                return True
+            # Its pod may have given it another name; what was set up in there must not go with a restart of the agent.
+            return isinstance(target, Link) and await self.parts.links.find_inside(target, netns) is not None
         except (DragomanError, OSError):
             return False
 
