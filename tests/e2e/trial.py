@@ -189,6 +189,11 @@ class Trial:
         """Give the phase of a pod."""
         return str((self.api.get("pods", pod, "default").get("status") or {}).get("phase", ""))
 
+    def scheduling(self, pod: str) -> str:
+        """Give why a pod is not scheduled, "" where it is."""
+        conditions = (self.api.get("pods", pod, "default").get("status") or {}).get("conditions") or ()
+        return "; ".join(condition.get("message", "") for condition in conditions)
+
     def container(self, pod: str, name: str = "app") -> JsonObject:
         """Give the state of a container; empty before there is one."""
         statuses = (self.api.get("pods", pod, "default").get("status") or {}).get("containerStatuses") or ()
