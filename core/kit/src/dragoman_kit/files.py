@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from pathlib import Path
 
 
@@ -15,24 +14,26 @@ def write_atomic(path: Path, content: bytes, *, mode: int = 0o644, durable: bool
     when the system starts.
 
     A file that has that content already is left alone (its inode may be mounted into containers). Gives True where
-    something was written. The temporary name begins with a dot and ends with ``.tmp``, which CDI caches do not read.
-    Raises ``OSError``.
+    something was written. One writer for each path at a time: the temporary file beside it, ``.<name>.tmp``, which CDI
+    caches do not read, has always the same name, so that the next ``write_atomic`` or ``remove`` takes away what a
+    crash left. Raises ``OSError``.
     """
+    temporary = _temporary(path)
+    temporary.unlink(missing_ok=True)
     with contextlib.suppress(FileNotFoundError):
         if path.read_bytes() == content:
             return False
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name[:100]}.", suffix=".tmp", dir=path.parent)
     try:
-        with os.fdopen(handle, "wb") as stream:
+        with temporary.open("xb") as stream:
             stream.write(content)
+            stream.flush()
             os.fchmod(stream.fileno(), mode)
             if durable:
                 os.fsync(stream.fileno())
-        Path(temporary).replace(path)
+        temporary.replace(path)
     except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            Path(temporary).unlink()
+        temporary.unlink(missing_ok=True)
         raise
     if durable:
         sync_folder(path.parent)
@@ -40,7 +41,8 @@ def write_atomic(path: Path, content: bytes, *, mode: int = 0o644, durable: bool
 
 
 def remove(path: Path, *, durable: bool = True) -> bool:
-    """Remove a file; give False where there was none. Raises ``OSError``."""
+    """Remove a file, and what a crash left of writing it; give False where there was none. Raises ``OSError``."""
+    _temporary(path).unlink(missing_ok=True)
     try:
         path.unlink()
     except FileNotFoundError:
@@ -48,6 +50,10 @@ def remove(path: Path, *, durable: bool = True) -> bool:
     if durable:
         sync_folder(path.parent)
     return True
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_name(f".{path.name}.tmp")
 
 
 def sync_folder(folder: Path) -> None:
