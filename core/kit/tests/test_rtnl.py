@@ -6,6 +6,7 @@ import errno
 import gc
 import socket
 import struct
+import sys
 import threading
 import tracemalloc
 from collections.abc import Iterator
@@ -177,3 +178,21 @@ def test_links_that_stay_are_in_every_list_while_others_come_and_go(host: Netlin
         thread.join()
     stay = {f"stay{number}" for number in range(40)}
     assert all(stay <= names for names in lists)
+
+
+@pytest.mark.kernel
+def test_an_audit_hook_sees_each_request_that_could_change_something(host: Netlink) -> None:
+    # An audit hook stays for the life of the process, so this one sees nothing once the test is over.
+    seen: list[tuple[int, str]] | None = []
+
+    def hook(event: str, arguments: tuple[object, ...]) -> None:
+        if seen is not None and event == "dragoman_kit.request":
+            type_, entry = arguments
+            assert isinstance(type_, int)
+            assert isinstance(entry, dict)
+            seen.append((type_, str(entry.get("ifname"))))
+
+    sys.addaudithook(hook)
+    host.add_link("audited", "ifb")
+    found, seen = seen, None
+    assert found == [(RTM_NEWLINK, "audited")]

@@ -13,6 +13,7 @@ import os
 import select
 import socket
 import struct
+import sys
 from collections.abc import Iterator
 from typing import Self
 
@@ -74,7 +75,11 @@ class Rtnl:
                     raise
 
     def request(self, kind: wire.MessageClass, type_: int, entry: wire.Entry, flags: int = 0) -> list[bytes]:
-        """Send one request; give the replies, header included, that came before its acknowledgement."""
+        """Send one request; give the replies, header included, that came before its acknowledgement.
+
+        Raises an auditing event (PEP 578) ``dragoman_kit.request`` with the arguments type and entry.
+        """
+        sys.audit("dragoman_kit.request", type_, entry)
         sequence = next(self._sequence) & 0xFFFFFFFF
         self._socket.send(wire.encode(kind, entry, type_, NLM_F_REQUEST | NLM_F_ACK | flags, sequence))
         replies: list[bytes] = []
