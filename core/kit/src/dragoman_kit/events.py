@@ -26,6 +26,8 @@ def watch_links(
             if not socket.readable(_WAKE_SECONDS):
                 continue
             deadline = time.monotonic() + longest
-            while socket.readable(quiet) and time.monotonic() < deadline and not stopped.is_set():
+            socket.drain()
+            # Asleep rather than reading each one: whoever makes the changes, a move into a pod, may be this process.
+            while time.monotonic() < deadline and not stopped.wait(quiet) and socket.readable(0):
                 socket.drain()
             changed()
