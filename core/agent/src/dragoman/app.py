@@ -28,7 +28,7 @@ from dragoman.engine.advertised import Advertised
 from dragoman.engine.gate import Gate
 from dragoman.engine.gated import GatedClaims, GatedSandboxes, LocalServices
 from dragoman.engine.handover import Handover, State
-from dragoman.engine.health import HealthBoard
+from dragoman.engine.health import HealthBoard, HealthTimes
 from dragoman.engine.inventory import NodeInventory
 from dragoman.engine.node import CurrentEngine, Engine
 from dragoman.engine.publisher import Publisher
@@ -47,6 +47,7 @@ from dragoman.settings import Loaded, Settings
 from dragoman.store.ledger import Ledger
 from dragoman.store.lists import KeptLists
 from dragoman.store.lock import NodeLock
+from dragoman.store.reports import KeptReports
 from dragoman_hookspecs import DragomanError, JsonObject
 
 NRI_WITHIN = 5.0
@@ -99,7 +100,12 @@ class Agent:
             last=KeptLists(self._meta, self._set_meta),
         )
         self._health = HealthBoard(
-            hooks=self.hooks, inventory=self._inventory, clock=self._clock, driver=settings.driver_name
+            hooks=self.hooks,
+            inventory=self._inventory,
+            clock=self._clock,
+            driver=settings.driver_name,
+            times=HealthTimes(resend=settings.health.interval),
+            last=KeptReports(self._meta, self._set_meta),
         )
         self._advertised = Advertised(
             hooks=self.hooks, inventory=self._inventory, health=self._health, rows=self._rows, rules=self._rules

@@ -45,7 +45,15 @@ class Node:
             clock=self.clock,
             driver="net.example.org",
             times=HealthTimes(settle=10, lease=120),
+            last=self,
         )
+        self.kept: Sequence[tuple[str, HealthReport]] = ()
+
+    def load(self) -> Sequence[tuple[str, HealthReport]]:
+        return self.kept
+
+    def save(self, reports: Sequence[tuple[str, HealthReport]]) -> None:
+        self.kept = reports
 
     async def protected(self) -> frozenset[str]:
         return frozenset()
@@ -278,3 +286,23 @@ async def test_reports_of_devices_that_do_not_exist_are_not_kept_for_ever(node: 
             await node.clock.advance(2)
         assert [report.device for report in node.board.reports()] == ["dummy0", "nic0", "nic1"]
         assert node.board.remembered() <= 1
+
+
+async def test_a_device_stays_unhealthy_over_a_restart_until_its_manager_reports(node: Node) -> None:
+    async with node.running():
+        await node.report(HEALTHY, device="nic1")
+        await node.report(UNHEALTHY, message="link down")
+    after = Node()
+    after.kept = node.kept
+    async with after.running():
+        assert (after.health(), after.message(), after.health("nic1")) == (UNHEALTHY, "link down", UNKNOWN)
+        await after.clock.advance(29)
+        assert after.board.taints() == {"nic0": TAINT}
+        await after.clock.advance(1)
+        assert (after.health(), after.kept) == (UNKNOWN, [])
+    again = Node()
+    again.kept = node.kept
+    async with again.running():
+        await again.report(HEALTHY)
+        await again.clock.advance(10)
+        assert (again.health(), again.kept) == (HEALTHY, [])

@@ -6,12 +6,14 @@
   and while its scans fail they are unknown. A device that only the ledger knows (inside a pod, out of the manager's
   sight) is unknown: nobody has looked at it.
 - An unhealthy device is tainted so that no new pod gets it; an unknown one is not.
+- Over a restart an unhealthy device stays so until its manager reports again, or its last report would have expired.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from loguru import logger
 
@@ -30,11 +32,22 @@ DEFAULT_TIMEOUT = 30.0
 class HealthTimes:
     """Seconds: how long good news must stand, and how long a scan vouches for devices without a health watch.
 
-    ``lease`` should be twice the time between scans.
+    ``lease`` should be twice the time between scans. ``resend``: until all is told again although nothing changed.
     """
 
     settle: float = 10.0
+    resend: float = 10.0
     lease: float = 120.0
+
+
+class LastReports(Protocol):
+    """Keeps the reports of unhealthy devices over a restart."""
+
+    def load(self) -> Sequence[tuple[str, HealthReport]]:
+        """Give those that were saved last, by manager."""
+
+    def save(self, reports: Sequence[tuple[str, HealthReport]]) -> None:
+        """Keep them."""
 
 
 @dataclass(slots=True)
@@ -55,12 +68,21 @@ class HealthBoard:
     """Collects health and satisfies the kubelet edge's ``HealthSource``."""
 
     def __init__(
-        self, *, hooks: Hooks, inventory: NodeInventory, clock: Clock, driver: str, times: HealthTimes | None = None
+        self,
+        *,
+        hooks: Hooks,
+        inventory: NodeInventory,
+        clock: Clock,
+        driver: str,
+        times: HealthTimes | None = None,
+        last: LastReports | None = None,
     ) -> None:
         self._hooks = hooks
         self._inventory = inventory
         self._clock = clock
         self._times = times or HealthTimes()
+        self._last = last
+        self._kept: frozenset[tuple[str, str]] = frozenset()
         self._taint = Taint(key=f"{driver}/unhealthy", value="true", effect="NoSchedule")
         self._entries: dict[tuple[str, str], _Entry] = {}
         self._failed: set[str] = set()
@@ -77,6 +99,7 @@ class HealthBoard:
 
     async def run(self) -> None:
         """Let reports expire and good news pass, until cancelled."""
+        self._recall()
         while True:
             self._pass_time()
             self._compare()
@@ -121,7 +144,7 @@ class HealthBoard:
                 reports = self.reports()
                 yield reports
                 shortest = min((report.timeout for report in reports), default=DEFAULT_TIMEOUT)
-                await bell.heard(self._clock, shortest / 3)
+                await bell.heard(self._clock, min(shortest / 3, self._times.resend))
         finally:
             self._watchers.discard(bell)
 
@@ -183,8 +206,23 @@ class HealthBoard:
             return _unknown(name, f"it is inside a pod, where manager {manager} does not see it")
         return HealthReport(device=name, health=Health.HEALTHY, timeout=self._times.lease)
 
+    def _recall(self) -> None:
+        now = self._clock.monotonic()
+        for manager, report in self._last.load() if self._last else ():
+            self._entries.setdefault((manager, report.device), _Entry(report, now, report.health))
+
+    def _keep(self) -> None:
+        now = self._clock.monotonic()
+        bad = {k: e.report for k, e in self._entries.items() if e.shown is Health.UNHEALTHY and now < e.expires}
+        if self._last is not None and bad.keys() != self._kept:
+            self._last.save(
+                [(manager, report) for (manager, _), report in sorted(bad.items(), key=lambda item: item[0])]
+            )
+            self._kept = frozenset(bad)
+
     def _compare(self) -> None:
         """Wake those who listen if the health of a device changed; another message alone waits for the next time."""
+        self._keep()
         reports = self.reports()
         shown = {report.device: report.health for report in reports}
         self._forget_gone(set(shown))
