@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 
 from dragoman_testkit.sandbox.node import DRIVER
@@ -39,6 +40,8 @@ async def test_a_restart_changes_nothing_of_what_pods_have(make_trial: MakeTrial
     assert (trial.slice_versions(), trial.pod_links("red"), trial.pod_links("blue"), files(trial)) == before
     assert trial.host_links() == links
 
+    for path in trial.node.cdi_dir.iterdir():
+        path.unlink()  # as a reboot does
     await trial.start()
     assert await trial.agent.ask("allocations") == rows
     assert (trial.slice_versions(), trial.pod_links("red"), trial.pod_links("blue"), files(trial)) == before
@@ -67,4 +70,43 @@ async def test_the_registration_goes_first_and_calls_in_progress_are_answered(ma
     await trial.start()
     await trial.running("slow")
     assert slow.calls("setup_device") == 1
+    await trial.clean()
+
+
+async def test_an_agent_that_starts_without_api_server_serves_what_it_knows(make_trial: MakeTrial) -> None:
+    trial = await make_trial()
+    await trial.start()
+    for name in ("kept", "ending"):
+        trial.start_pod(name, {"podIfName": "net1"})
+    await trial.running("kept", "ending")
+    await trial.settled()
+    slices = trial.slice_versions()
+    await trial.agent.kill()
+    await trial.api.stop()
+    await trial.agent.start()
+    trial.delete_pod("ending")
+    await trial.ended("ending")
+    assert "net1" in trial.pod_links("kept")
+    await trial.api.start()
+    await trial.settled()
+    trial.start_pod("new")
+    await trial.running("new")
+    await trial.clean()
+    assert trial.slice_versions() == slices
+
+
+async def test_an_agent_that_starts_without_runtime_prepares_and_is_not_ready(make_trial: MakeTrial) -> None:
+    trial = await make_trial()
+    await trial.node.runtime.nri.stop()
+    await trial.agent.launch()
+    await trial.node.kubelet.registered(DRIVER)
+    await trial.until(lambda: bool(trial.published()), "the devices are published")
+    trial.start_pod("early", {"podIfName": "net1"})
+    await trial.until(lambda: "/guard=" in trial.waits("early"), "its container waits for the guard")
+    status = await trial.run("agent", "status")
+    assert status.code == 1
+    assert "no NRI socket" in json.loads(status.out)["reason"]
+    await trial.node.runtime.nri.start()
+    await trial.running("early")
+    await trial.agent.ready()
     await trial.clean()
