@@ -64,9 +64,8 @@ class Advertised:
         A device that no pool wants any more is found too: the scheduler gave it away while it was published, and a pod
         waits for it. One that is withheld, or that the API would not take, is not.
         """
-        stock = self._inventory.stock()
-        alone = replace(stock, devices=tuple(item for item in stock.devices if item.device.name == name))
-        rules, pinned = self._rules(), pins(self._rows())
+        alone = self._inventory.stock(name)
+        rules, pinned = self._rules(), pins(row for row in self._rows() if row.key.device == name)
         for pools in (pinned, {name: frozenset({None})}):
             for decision in publication(rules, alone, pinned=pools).decisions:
                 if not decision.refusal:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from loguru import logger
@@ -110,10 +110,14 @@ class NodeInventory:
         """Say that managers were loaded, enabled or disabled: the list of one that is off goes away."""
         self._managers.ring()
 
-    def stock(self) -> Stock:
-        """Give what the node has, with what the ledger holds at this moment."""
+    def stock(self, device: str | None = None) -> Stock:
+        """Give what the node has, or one device of it, with what the ledger holds at this moment."""
         order = [info.type for info in self._hooks.managers() if info.type in self._lists]
-        return merge({type_: self._lists[type_] for type_ in order}, self._rows(), self._protected)
+        lists, rows = {type_: self._lists[type_] for type_ in order}, self._rows()
+        if device is not None:
+            lists = {type_: _only(device, listing) for type_, listing in lists.items()}
+            rows = [row for row in rows if row.key.device == device]
+        return merge(lists, rows, self._protected)
 
     def degraded(self) -> Mapping[str, Degraded]:
         """Give the managers whose list may be old."""
@@ -121,7 +125,7 @@ class NodeInventory:
 
     def owner(self, device: str) -> str | None:
         """Give the type of the manager that a device belongs to."""
-        return self.stock().owners().get(device)
+        return self.stock(device).owners().get(device)
 
     # --- following the managers --------------------------------------------------------------------------------
 
@@ -224,3 +228,7 @@ class NodeInventory:
     def _changed(self) -> None:
         for callback in self._listeners:
             callback()
+
+
+def _only(device: str, listing: Inventory) -> Inventory:
+    return replace(listing, devices=tuple(item for item in listing.devices if item.name == device))
