@@ -1,7 +1,8 @@
 """Places where a process may end, counted, and the one where it does.
 
 Boundaries are: before and after each ledger commit, before and after each call of a hook, before each request that
-changes something in the kernel, and before each change of a file (made, written, renamed, removed).
+changes something in the kernel, and before each change of a file (made, written, renamed, removed). Where nothing has
+changed between two of them, a death at the second one is the same as at the first one.
 """
 
 from __future__ import annotations
@@ -41,16 +42,22 @@ _GET = 2
 
 
 class Boundaries:
-    """Counts from ``arm`` on. ``stop_at`` 0 ends nothing; ``holds`` names boundaries of hooks that are never passed."""
+    """Counts from ``arm`` on. ``stop_at`` 0 ends nothing; ``holds`` names boundaries of hooks that are never passed.
+
+    ``passed`` has the labels of all boundaries in order, ``different`` the numbers (from 1) of those where disk or
+    kernel are not as they were at the one before.
+    """
 
     def __init__(self, stop_at: int = 0, holds: frozenset[str] = frozenset()) -> None:
         self.passed: list[str] = []
+        self.different: list[int] = []
         self.held: set[str] = set()
         self.all_held = asyncio.Event()
         self._stop_at = stop_at
         self._holds = holds
         self._numbers = itertools.count(1)
         self._armed = False
+        self._changed = True
 
     def arm(self, folder: Path) -> None:
         """Count from now on, also the files in that folder."""
@@ -62,13 +69,20 @@ class Boundaries:
         """Count no more."""
         self._armed = False
 
-    def pass_(self, label: str) -> None:
-        """Come to a boundary; the process ends here if its number is the one. Any thread."""
+    def pass_(self, label: str, *, changes: bool) -> None:
+        """Come to a boundary, in any thread; the process ends here if its number is the one.
+
+        ``changes``: what follows changes disk or kernel.
+        """
         if not self._armed:
             return
         self.passed.append(label)
-        if next(self._numbers) == self._stop_at:
+        number = next(self._numbers)
+        if number == self._stop_at:
             os._exit(DIED)
+        if self._changed:
+            self.different.append(number)
+        self._changed = changes
 
     async def hold(self, label: str) -> None:
         """Come to a boundary of a hook; it is not passed if it is to be held."""
@@ -77,19 +91,19 @@ class Boundaries:
             if self.held == self._holds:
                 self.all_held.set()
             await asyncio.Event().wait()
-        self.pass_(f"hook {label}")
+        self.pass_(f"hook {label}", changes=False)
 
     def commit(self, label: str) -> None:
         """Be the ledger's fault point."""
-        self.pass_(f"commit {label}")
+        self.pass_(f"commit {label}", changes=label.startswith("before"))
 
     def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event == "dragoman_kit.request" and arguments[0] % 4 != _GET:
-            self.pass_(f"netlink {arguments[0]}")
+            self.pass_(f"netlink {arguments[0]}", changes=True)
         elif event in _FILES and self._armed:
             path = str(arguments[0])
             if path.startswith(self._folders) and not _is_idle(event, path, arguments):
-                self.pass_(f"file {event} {path}")
+                self.pass_(f"file {event} {path}", changes=True)
 
 
 class CountedHooks(Hooks):

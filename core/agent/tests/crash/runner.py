@@ -1,7 +1,8 @@
 """Runs one scenario for every boundary that it has. Usage: python -m core.agent.tests.crash.runner SCENARIO FOLDER
 
 This process only imports; each case is forked from it and forks its agents. It prints a JSON object: the labels of all
-``boundaries`` in order, and ``failures``, number of the boundary to sentences.
+``boundaries`` in order, ``tried``, how many of them are different and were tried, and ``failures``, number of the
+boundary to sentences.
 """
 
 from __future__ import annotations
@@ -76,8 +77,8 @@ class Child:
         return value
 
 
-def live(made: World, boundaries: Boundaries, act: Callable[[Life], Awaitable[None]]) -> list[str]:
-    """Be an agent: act, and give the labels of the boundaries that were passed."""
+def live(made: World, boundaries: Boundaries, act: Callable[[Life], Awaitable[None]]) -> dict[str, Any]:
+    """Be an agent: act, and tell the boundaries that were passed."""
 
     async def run() -> None:
         await act(Life(made, boundaries))
@@ -85,7 +86,7 @@ def live(made: World, boundaries: Boundaries, act: Callable[[Life], Awaitable[No
 
     # The loop is not closed in order: nothing of this life is told to end.
     asyncio.new_event_loop().run_until_complete(run())
-    return boundaries.passed
+    return {"boundaries": boundaries.passed, "different": boundaries.different}
 
 
 def go_on(made: World, scenario: Scenario, before: Picture) -> list[str]:
@@ -110,11 +111,11 @@ def case(folder: Path, scenario: Scenario, number: int) -> dict[str, Any]:
             Child(lambda: live(made, Boundaries(holds=scenario.holds), lead_up)).join()
             scenario.meanwhile(made)
         problems = open_guards(made)
-        labels = Child(lambda: live(made, Boundaries(number), scenario.act)).join()
+        passed = Child(lambda: live(made, Boundaries(number), scenario.act)).join()
         problems += open_guards(made)
         if scenario.lead_up is None:
             scenario.meanwhile(made)
-        return {"labels": labels, "problems": problems + go_on(made, scenario, before)}
+        return {"passed": passed, "problems": problems + go_on(made, scenario, before)}
 
 
 def handover_case(folder: Path, scenario: Scenario, number: int) -> dict[str, Any]:
@@ -125,10 +126,10 @@ def handover_case(folder: Path, scenario: Scenario, number: int) -> dict[str, An
         passive, lost = os.pipe(), os.pipe()
         old = Child(lambda: hand_over_and_take_back(made, scenario, before, passive[1], lost[0]))
         os.read(passive[0], 1)
-        labels = Child(lambda: live(made, Boundaries(number), scenario.act)).join()
+        passed = Child(lambda: live(made, Boundaries(number), scenario.act)).join()
         problems = open_guards(made)
         os.write(lost[1], b"!")
-        return {"labels": labels, "problems": problems + old.join()}
+        return {"passed": passed, "problems": problems + old.join()}
 
 
 def hand_over_and_take_back(made: World, scenario: Scenario, before: Picture, passive: int, lost: int) -> list[str]:
@@ -150,19 +151,20 @@ def hand_over_and_take_back(made: World, scenario: Scenario, before: Picture, pa
 
 
 def run_all(name: str, folder: Path) -> dict[str, Any]:
-    """Run the scenario whole, then once for each boundary, some at a time."""
+    """Run the scenario whole, then once for each boundary that is different, some at a time."""
     scenario = SCENARIOS[name]
     run = handover_case if name == "handover-take" else case
     whole = _one(run, folder / "0", scenario, 0).join()
     failures = {"0": whole["problems"]} if whole["problems"] else {}
     running: list[tuple[int, Child]] = []
-    for number in range(1, len(whole["labels"]) + 1):
+    passed = whole["passed"]
+    for number in passed["different"]:
         running.append((number, _one(run, folder / str(number), scenario, number)))
         if len(running) == AT_ONCE:
             failures |= _ended(*running.pop(0))
     for each in running:
         failures |= _ended(*each)
-    return {"boundaries": whole["labels"], "failures": failures}
+    return {"boundaries": passed["boundaries"], "tried": len(passed["different"]), "failures": failures}
 
 
 def _one(run: Callable[[Path, Scenario, int], Any], folder: Path, scenario: Scenario, number: int) -> Child:
@@ -180,7 +182,7 @@ def _ended(number: int, child: Child) -> dict[str, list[str]]:
         result = child.join()
     except RuntimeError as error:
         return {str(number): [str(error)]}
-    problems = result["problems"] if result["labels"] is None else ["the agent came not so far", *result["problems"]]
+    problems = result["problems"] if result["passed"] is None else ["the agent came not so far", *result["problems"]]
     return {str(number): problems} if problems else {}
 
 
