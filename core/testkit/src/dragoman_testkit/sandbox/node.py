@@ -17,7 +17,7 @@ from dragoman.clock import SystemClock
 from dragoman_hookspecs import DragomanError, JsonObject
 from dragoman_testkit.sandbox.agent_process import AgentProcess
 from dragoman_testkit.sandbox.apiserver import ApiFault, ApiServer
-from dragoman_testkit.sandbox.kubelet import FakeKubelet
+from dragoman_testkit.sandbox.kubelet import FakeKubelet, Timings
 from dragoman_testkit.sandbox.pod_life import Leaders, Pauses
 from dragoman_testkit.sandbox.pods import Pods
 from dragoman_testkit.sandbox.runtime import FakeRuntime
@@ -38,8 +38,8 @@ def make_folder() -> Path:
 class SandboxNode:
     """A node; an async context manager. Everything but the agent runs in this process.
 
-    ``settings`` are the agent's, beside those that tell it about this node. The agent is started by ``agent.start()``.
-    It works on the links of the network namespace that the process is in.
+    ``settings`` are the agent's, beside those that tell it about this node; ``timings`` are the kubelet's. The agent is
+    started by ``agent.start()``. It works on the links of the network namespace that the process is in.
     """
 
     def __init__(
@@ -49,6 +49,7 @@ class SandboxNode:
         settings: Mapping[str, Any] | None = None,
         name: str = "sandbox",
         pauses: Pauses | None = None,
+        timings: Timings | None = None,
     ) -> None:
         self.folder = folder
         self.name = name
@@ -58,7 +59,7 @@ class SandboxNode:
         self.state_dir = folder / "state"
         self.api = ApiServer()
         clock = SystemClock()
-        self.kubelet = FakeKubelet(folder / "kubelet", name, clock, self._read_claim, wipe=self._wipe)
+        self.kubelet = FakeKubelet(folder / "kubelet", name, clock, self._read_claim, wipe=self._wipe, timings=timings)
         self.runtime = FakeRuntime(
             nri_socket=folder / "nri.sock", cdi_dirs=[self.cdi_dir], netns_dir=self.netns_dir, clock=clock
         )
