@@ -225,9 +225,10 @@ class Agent:
         self._begin(self._inventory.run(), self._health.run(), self._reporting.run())
         if self._nri_task is None:
             self._nri_task = self._task(self._nri.run())
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(NRI_WITHIN):
-                    await self._nri.wait_for(lambda state: state.synchronized)
+            if self._live.now.paths.nri_socket.exists():
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(NRI_WITHIN):
+                        await self._nri.wait_for(lambda state: state.synchronized)
         else:
             await self._sandboxes.resynchronize()
         await self._inventory.wait_first()
