@@ -140,6 +140,7 @@ async def test_a_further_pod_of_a_claim_follows_when_the_device_is_free(trial: T
     await trial.running("first")
     trial.apply(objects.pod("second", claims={"nic": "nic"}))
     await trial.until(lambda: bool(trial.events("second", "DeviceNotAttached")), "an event tells why it waits")
+    await trial.until(lambda: bool(trial.waits("second")), "its container waits")
     assert "default/first" in trial.events("second", "DeviceNotAttached")[0]
     assert trial.pod_links("second") == {}
     assert "running" not in trial.container("second")

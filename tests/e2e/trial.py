@@ -21,6 +21,7 @@ from dragoman_hookspecs import JsonObject
 from dragoman_testkit.sandbox import kernel
 from dragoman_testkit.sandbox.agent_process import AgentProcess
 from dragoman_testkit.sandbox.kernel import LinkView
+from dragoman_testkit.sandbox.kubelet import Timings
 from dragoman_testkit.sandbox.node import SandboxNode, make_folder, remove_folder
 from dragoman_testkit.sandbox.pod_life import Pauses
 from tests.e2e import objects, thirdparty
@@ -28,6 +29,7 @@ from tests.e2e.thirdparty import Script
 
 UPLINK = "uplink0"
 _LOOK = 0.02
+_TIMINGS = Timings(reconcile=0.05)
 _PAUSES = Pauses(prepare=0.2, sandbox=0.2, container=0.1, unprepare=0.1)
 
 Condition = Callable[[], bool | Awaitable[bool]]
@@ -303,7 +305,7 @@ def trials(stack: AsyncExitStack, link_kind: str) -> MakeTrial:
             "logging": {"level": "debug"},
             **settings,
         }
-        node = await stack.enter_async_context(SandboxNode(folder, settings=merged, pauses=_PAUSES))
+        node = await stack.enter_async_context(SandboxNode(folder, settings=merged, pauses=_PAUSES, timings=_TIMINGS))
         trial = Trial(node, link_kind)
         stack.push_async_callback(trial.close)
         trial.apply(objects.device_class(), objects.device_class("dummy", objects.manager_is("dummy")))
