@@ -7,7 +7,7 @@ from tests.bench.node import BenchNode
 
 BATCH = 16
 _SINGLES = 100
-_BATCHES = 20
+_BATCHES = 12
 
 
 async def prepares(bench: BenchNode) -> list[Figure]:
