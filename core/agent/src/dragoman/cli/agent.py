@@ -13,7 +13,7 @@ from loguru import logger
 
 from dragoman import logs
 from dragoman.cli.main import Options
-from dragoman.control.client import call_now
+from dragoman.control.client import AgentUnreachable, call_now
 from dragoman.kubelet.environment import prepare_environment
 
 if TYPE_CHECKING:
@@ -74,15 +74,20 @@ def status(options: Options) -> None:
 @click.pass_obj
 def withdraw(options: Options) -> None:
     """Delete the slices of this node, when Dragoman is uninstalled. Nothing else does."""
-    asyncio.run(_withdraw(options))
+    settings = options.load().settings
+    try:
+        call_now(settings.paths.run_dir / "control.sock", "status", seconds=5)
+    except AgentUnreachable:
+        asyncio.run(_withdraw(settings))
+    else:
+        raise click.ClickException("an agent runs on this node and would publish its slices again: stop it first")
 
 
-async def _withdraw(options: Options) -> None:
+async def _withdraw(settings: Settings) -> None:
     from dragoman.clock import SystemClock  # noqa: PLC0415 - with the next
     from dragoman.kube.access import Access  # noqa: PLC0415 - imports the official client
     from dragoman.kube.edge import KubeEdge  # noqa: PLC0415 - as above
 
-    settings = options.load().settings
     node = settings.node_name or socket.gethostname().lower()
     access = Access(server=settings.kubernetes.server, kubeconfig=settings.kubernetes.kubeconfig)
     edge = KubeEdge.build(access, driver=settings.driver_name, node=node, clock=SystemClock())
