@@ -85,6 +85,23 @@ async def test_without_api_server_pods_go_on_and_what_was_to_be_told_is_told_lat
     await trial.until(lambda: "dummy0" in trial.published(), "the slices are back", 40)
 
 
+async def test_what_was_to_be_told_is_told_by_the_next_agent(make_trial: MakeTrial) -> None:
+    trial = await make_trial()
+    trial.node.pods.leaders.before_sandbox = hold = Hold()
+    await trial.start()
+    hold.hold("told")
+    trial.start_pod("told")
+    await hold.arrived("told")
+    await trial.api.stop()
+    hold.let_go("told")
+    await trial.running("told")
+    await trial.agent.kill()
+    await trial.agent.start()
+    await trial.api.start()
+    await trial.attached("told")
+    await trial.clean()
+
+
 async def test_a_slice_that_is_refused_does_not_cost_the_others(make_trial: MakeTrial) -> None:
     trial = await make_trial()
     await trial.start()

@@ -194,6 +194,17 @@ async def test_one_bad_claim_of_a_batch_costs_the_others_nothing(trial: Trial) -
     assert [answer.error for answer in answers.values()] == [""] * 4
 
 
+async def test_a_device_that_was_given_away_twice_stays_with_its_first_claim(trial: Trial) -> None:
+    first = allocated(trial, "first", [result("dummy0")], pods("p1"))
+    second = allocated(trial, "second", [result("dummy0")], pods("p2"))
+    assert (await ask(trial, "Prepare", first))[first.uid].error == ""
+    error = (await ask(trial, "Prepare", second))[second.uid].error
+    assert f"still held by claim default/first (uid {first.uid}" in error
+    assert (await ask(trial, "Unprepare", second))[second.uid].error == ""
+    assert [row["uid"] for row in await trial.agent.ask("allocations")] == [first.uid]
+    assert (await ask(trial, "Unprepare", first))[first.uid].error == ""
+
+
 async def test_a_claim_that_was_made_again_waits_for_the_device_of_its_namesake(trial: Trial) -> None:
     trial.odd.play(free_device="block")
     ref = allocated(trial, "nic", [result("odd0")], pods("p1"))

@@ -97,6 +97,42 @@ async def finds_new_devices(trial: Trial, agent: AgentProcess) -> None:
     await trial.until(lambda: "dummy5" in trial.published(), "the slice is back")
 
 
+async def test_a_newcomer_that_must_not_serve_leaves_the_node_to_the_old_agent(make_trial: MakeTrial) -> None:
+    trial = await make_trial(logging={"level": "info"})
+    await trial.start()
+    trial.start_pod("before")
+    await trial.running("before")
+    slices = trial.slice_versions()
+    new = trial.another_agent("new", driverName="other.dragoman.dev")
+    await new.launch()
+    assert await new.wait() == 1
+    error = new.log_tail(1)[0]
+    assert error.startswith("Error: driverName is other.dragoman.dev, but claims are still prepared"), error
+    await trial.agent.ready()
+    trial.start_pod("after")
+    await trial.running("after")
+    await trial.clean()
+    assert trial.slice_versions() == slices
+
+
+async def test_a_device_on_its_way_into_a_pod_arrives_before_the_newcomer_takes_over(make_trial: MakeTrial) -> None:
+    trial = await make_trial(**names(together=False))
+    slow = trial.script("slow")
+    await trial.start()
+    slow.play(attach_device="block")
+    trial.start_pod("slow", request=objects.request(device_class_name="slow"))
+    await eventually(lambda: slow.calls("attach_device") == 1, "an attach is in progress")
+    new = trial.another_agent("new", **names(together=False))
+    taking = asyncio.create_task(new.start())
+    await eventually(lambda: is_draining(trial), "the old agent is asked to hand over")
+    slow.play()
+    await taking
+    await trial.running("slow")
+    assert slow.calls("attach_device") == 1
+    assert slow.calls("detach_device") == 0
+    await trial.clean()
+
+
 async def test_agents_with_the_same_sockets_do_not_fight_over_them(make_trial: MakeTrial) -> None:
     trial = await make_trial()
     await trial.start()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
+import signal
 from collections.abc import AsyncIterator
 
 import pytest
@@ -192,6 +194,63 @@ async def test_an_unprepare_waits_for_a_setup_that_hangs(limited: Trial) -> None
     await trial.ended("odd")
     assert trial.odd.calls("free_device") > freed
     assert await state_of(trial, "odd") == "loaded"
+
+
+async def test_a_pod_that_is_deleted_while_its_device_hangs_on_the_way_in_leaves_nothing(limited: Trial) -> None:
+    trial = limited
+    trial.odd.play(attach_device="block")
+    trial.start_pod("odd", request=objects.request(device_class_name="odd"))
+    await trial.until(lambda: bool(trial.waits("odd")), "its container waits")
+    trial.delete_pod("odd")
+    await trial.until(lambda: bool(trial.events("odd", "FailedUnprepare")), "the unprepare does not succeed")
+    trial.odd.play()
+    await trial.ended("odd")
+
+
+async def test_devices_of_a_plugin_that_was_uninstalled_can_be_given_up(make_trial: MakeTrial) -> None:
+    trial = await make_trial()
+    trial.script("odd")
+    await trial.start()
+    trial.start_pod("odd", {"podIfName": "net1"}, request=objects.request(device_class_name="odd"))
+    await trial.running("odd")
+    published = trial.published()
+    await trial.agent.kill()
+    shutil.rmtree(trial.node.folder / "site" / "dragoman_odd-1.2.3.dist-info")
+    await trial.start()
+    assert "net1" in trial.pod_links("odd")
+    assert (await statuses(trial))["odd"]["state"] == "not-available"
+    assert trial.published().keys() == published.keys() - {"odd0", "odd1"} | {trial.device_of("odd")}
+    uid = trial.claim_of("odd")["metadata"]["uid"]
+    trial.delete_pod("odd")
+    await trial.until(lambda: bool(trial.events("odd", "FailedUnprepare")), "the unprepare names what is missing")
+    message = trial.events("odd", "FailedUnprepare")[0]
+    assert "dragoman-odd 1.2.3" in message
+    assert f"dragoman allocations release {uid}" in message
+    (row,) = await trial.show("allocations")
+    assert "dragoman-odd" in row["failure"]
+    released = await trial.run("allocations", "release", uid)
+    assert (released.code, released.err) == (0, "")
+    await trial.ended("odd")
+    assert await trial.agent.ask("allocations") == []
+    assert trial.published().keys() == published.keys() - {"odd0", "odd1"}
+
+
+async def test_a_plugin_that_is_switched_off_serves_what_it_has_until_that_is_free(make_trial: MakeTrial) -> None:
+    trial = await make_trial()
+    odd = trial.script("odd")
+    await trial.start()
+    trial.start_pod("odd", {"podIfName": "net1"}, request=objects.request(device_class_name="odd"))
+    await trial.running("odd")
+    sections = trial.settings()["deviceManagerConfigs"]
+    trial.configure(deviceManagerConfigs={**sections, "odd": {**odd.section(), "enabled": False}})
+    trial.agent.send(signal.SIGHUP)
+    await trial.until(lambda: "odd1" not in trial.published(), "what is free is withdrawn")
+    assert "odd0" in trial.published()
+    assert await state_of(trial, "odd") == "disabled"
+    trial.delete_pod("odd")
+    await trial.ended("odd")
+    await trial.until(lambda: "odd0" not in trial.published(), "the other one goes when it is free")
+    await trial.clean()
 
 
 async def test_the_agent_ends_although_a_plugin_hangs(make_trial: MakeTrial) -> None:

@@ -95,6 +95,32 @@ async def test_a_bad_file_changes_nothing_and_is_told(trial: Trial, change: dict
     await eventually(is_well, "good settings end it")
 
 
+async def test_many_reloads_at_once_end_with_the_last_settings(make_trial: MakeTrial) -> None:
+    trial = await make_trial()
+    await trial.start()
+    for count in (7, 1, 9, 3, 8):
+        trial.configure(deviceManagerConfigs={"dummy": trial.dummies(count)})
+        await reloaded(trial)
+    trial.start_pod("served")
+    await trial.running("served")
+    await trial.until(lambda: len(trial.published()) == 8, "the last settings are in force")
+    await trial.clean()
+    assert len(trial.published()) == 8
+
+
+async def test_slices_are_withdrawn_when_asked_for_and_not_beside_an_agent(make_trial: MakeTrial) -> None:
+    trial = await make_trial()
+    await trial.start()
+    slices = trial.slice_versions()
+    refused = await trial.run("agent", "withdraw")
+    assert one_line(refused, "an agent runs", "stop it"), refused
+    assert trial.slice_versions() == slices
+    assert await trial.agent.terminate() == 0
+    output = await trial.run("agent", "withdraw")
+    assert (output.code, output.err) == (0, "")
+    assert trial.slices() == []
+
+
 async def test_what_needs_a_restart_is_told_and_does_not_come_half(make_trial: MakeTrial) -> None:
     trial = await make_trial()
     await trial.start()
