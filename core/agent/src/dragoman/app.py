@@ -236,7 +236,7 @@ class Agent:
         self._kubelet.register()
         self._serving = True
         engine = self._current.engine
-        self._begin(self._learn_server(), self._publish(engine), engine.orphans.run(), engine.rebuilding.run())
+        self._begin(self._publish(engine), engine.orphans.run(), engine.rebuilding.run())
         gc.collect()
         gc.freeze()  # what start-up made lives as long as the process; collecting it costs 100 ms each time
         logger.info("node {} is served as driver {}", self._node, self._live.now.driver_name)
@@ -300,19 +300,20 @@ class Agent:
     async def _publish(self, engine: Engine) -> None:
         """Publish, as soon as the ledger tells which devices are in pods: they must not be withdrawn."""
         await engine.rebuilding.done()
+        await self._learn_server()
         await self._publisher.run()
 
     async def _learn_server(self) -> None:
-        """Find out what the API server takes; slices are published as for a current one until then."""
+        """Find out what the API server takes: what it does not know would be published and withdrawn again."""
         while True:
             try:
                 api = await self._outside.kube.versions.api()
-            except Unavailable:
-                await self._clock.sleep(5.0)
-                continue
-            self._server = Server(minor=api.server[1])
-            self._publisher.poke()
-            return
+            except Unavailable as error:
+                self._publisher.fail(str(error))
+                await self._clock.sleep(1.0)
+            else:
+                self._server = Server(minor=api.server[1])
+                return
 
     def _rows(self) -> Sequence[AllocationRow]:
         return self._ledger.allocations() if self._ledger else ()

@@ -85,6 +85,12 @@ class Publisher:
         self._settled = None
         self._bell.ring()
 
+    def fail(self, error: str) -> None:
+        """Note and log why the newest pool is not published."""
+        if error != self.state.error:
+            logger.error("publishing failed: {}", error)
+        self.state = replace(self.state, error=error)
+
     async def run(self) -> None:
         """Publish at first and after each change, until cancelled."""
         self._settled = None  # between two runs another agent may have published
@@ -112,11 +118,11 @@ class Publisher:
             wanted = await self._offer(wanted)
         except Unavailable as error:
             self._tell(wanted)
-            self._fail(str(error))
+            self.fail(str(error))
             return False
         except Refused as error:
             self._tell(wanted)
-            self._fail(f"the API server refused a slice, which is tried again after a change: {error}")
+            self.fail(f"the API server refused a slice, which is tried again after a change: {error}")
         else:
             self._succeed(wanted)
         self._settled = wanted.pool
@@ -146,11 +152,6 @@ class Publisher:
         warnings = (*map(str, wanted.warnings), *self._dropped)
         self.state = replace(self.state, warnings=warnings)
         self._warn.tell(warnings)
-
-    def _fail(self, error: str) -> None:
-        if error != self.state.error:
-            logger.error("publishing failed: {}", error)
-        self.state = replace(self.state, error=error)
 
 
 def _has_lists(pool: PoolSpec) -> bool:
