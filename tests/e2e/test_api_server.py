@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import signal
 
+import pytest
+
 from dragoman_testkit.sandbox.demo_scene import Hold
 from tests.e2e.trial import MakeTrial, Trial, eventually
 
@@ -124,3 +126,28 @@ async def reload(trial: Trial, count: int) -> None:
     """Give the agent other settings: so many dummy devices."""
     trial.configure(deviceManagerConfigs={"dummy": trial.dummies(count)})
     trial.agent.send(signal.SIGHUP)
+
+
+@pytest.mark.parametrize(("release", "versions"), [((1, 33), ("v1beta2", "v1beta1")), ((1, 32), ("v1beta1",))])
+async def test_older_servers_get_what_they_know_and_no_slice_changes_over_a_restart(
+    make_trial: MakeTrial, release: tuple[int, int], versions: tuple[str, ...]
+) -> None:
+    trial = await make_trial()
+    trial.offer_uplink()
+    trial.api.server_version = release
+    trial.api.serve_versions(versions)
+    if release < (1, 33):
+        trial.api.faults.needs_share_id = True
+    await trial.start()
+    assert set(trial.published()) == {"dummy0", "dummy1", "dummy2", "dummy3"}  # shares are known since 1.34
+    slices = trial.slice_versions()
+    trial.start_pod("served", {"podIfName": "net1"})
+    await trial.running("served")
+    await trial.attached("served")
+    assert await trial.agent.terminate() == 0
+    await trial.start()
+    await trial.settled()
+    trial.start_pod("after")
+    await trial.running("after")
+    await trial.clean()
+    assert trial.slice_versions() == slices
