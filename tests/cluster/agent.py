@@ -151,7 +151,8 @@ class Agent:
 
     def cli(self, *words: str, check: bool = True) -> str:
         """Run the ``dragoman`` command beside it, and give its output."""
-        return self.node.run(sys.executable, "-m", "dragoman", "--config", self._file, *words, check=check)
+        command: list[str | Path] = [sys.executable, "-m", "dragoman", "--config", self._file, *words]
+        return self.node.spaces.run(*command, env=self.part.env, check=check)
 
     def _default(self) -> JsonObject:
         return default_settings(self._link_kind, self.complaints) | copy.deepcopy(self._given)
@@ -186,17 +187,16 @@ def give_access(node: Node) -> None:
     (folder / "namespace").write_text(_ACCOUNT[0])
 
 
-def request_token(node: Node) -> str:
-    """Ask for a token of the agent's account, bound to the node."""
+def request_token(node: Node, *, bound: bool = True) -> str:
+    """Ask for a token of the agent's account, bound to the node or to nothing."""
     namespace, account = _ACCOUNT
     found = node.api.get("Node", files.NODE)
     assert found, "the node is registered"
-    bound = {"apiVersion": "v1", "kind": "Node", "name": files.NODE, "uid": found["metadata"]["uid"]}
-    body = {
-        "apiVersion": "authentication.k8s.io/v1",
-        "kind": "TokenRequest",
-        "spec": {"boundObjectRef": bound, "expirationSeconds": 24 * 3600},
-    }
+    spec: JsonObject = {"expirationSeconds": 24 * 3600}
+    if bound:
+        reference = {"apiVersion": "v1", "kind": "Node", "name": files.NODE, "uid": found["metadata"]["uid"]}
+        spec["boundObjectRef"] = reference
+    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
     path = f"{node.api.within(namespace).path('ServiceAccount', account)}/token"
     token: str = node.api.request("POST", path, body)["status"]["token"]
     return token

@@ -176,16 +176,17 @@ class Api:
         path: str,
         body: Object | None = None,
         *,
+        text: str | None = None,
         query: dict[str, str] | None = None,
         content: str = "application/json",
     ) -> str:
-        """As ``request``, for what is no JSON: logs."""
+        """As ``request``, for what is no JSON, such as logs; ``text``: a body that goes out as it stands."""
         target = f"{path}?{urlencode(query)}" if query else path
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": content}
-        sent = None if body is None else json.dumps(body)
-        status, text = self._wire.send(method, target, sent, headers)
+        sent = text if body is None else json.dumps(body, sort_keys=True, separators=(",", ":"))
+        status, answer = self._wire.send(method, target, sent, headers)
         if status >= http.HTTPStatus.BAD_REQUEST:
             with contextlib.suppress(ValueError):
-                text = json.loads(text)["message"]
-            raise ApiError(status, f"{method} {path}: {text}")
-        return text
+                answer = json.loads(answer)["message"]
+            raise ApiError(status, f"{method} {path}: {answer}")
+        return answer

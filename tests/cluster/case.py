@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 from tests.cluster.agent import Agent
@@ -85,6 +86,14 @@ class Case:
         where = ["--container", container] if container else []
         return self.node.kubectl("exec", "--namespace", self.namespace, pod, *where, "--", *command, limit=limit)
 
+    def root(self, pod: str, container: str = "app") -> Path:
+        """Give the path under which this process finds a container's files, as the container sees them."""
+        statuses = self.pod(pod)["status"]["containerStatuses"]
+        wanted = next(each["containerID"] for each in statuses if each["name"] == container).partition("//")[2]
+        tasks = (line.split() for line in self.node.ctr("tasks", "list").splitlines())
+        pid = next(pid for id_, pid, *_ in tasks if id_ == wanted)
+        return self.node.spaces.path(f"/proc/{pid}/root")
+
     def log(self, pod: str, container: str = "app") -> str:
         """Give what a container has printed."""
         return self.api.raw("GET", f"{self.api.path('Pod', pod)}/log", query={"container": container})
@@ -102,7 +111,7 @@ class Case:
         """Give the rows of the agent's ledger that belong to this namespace."""
         return [row for row in self.agent.allocations() if row["claim"].startswith(f"{self.namespace}/")]
 
-    def until(self, look: Callable[[], T], what: str, limit: float = 90.0) -> T:
+    def until(self, look: Callable[[], T | None], what: str, limit: float = 90.0) -> T:
         """Wait for a state of the node or of its objects."""
         try:
             return until(look, what, limit)

@@ -16,7 +16,7 @@ class NotReached(AssertionError):
     """What was waited for did not happen in time."""
 
 
-def until(look: Callable[[], T], what: str, limit: float = 90.0) -> T:
+def until(look: Callable[[], T | None], what: str, limit: float = 90.0) -> T:
     """Look until there is something to see (a true value), and give it. Raises ``NotReached``.
 
     A server that cannot be reached shows nothing yet.
