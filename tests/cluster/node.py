@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import http.client
 import json
 import os
@@ -26,6 +27,8 @@ LENDERS = ("lender0", "lender1")
 """Links that the machine has: ends of veth pairs, whose other ends are ``<name>-wire``. Pods get links on the former,
 and the latter themselves."""
 
+_PREFIX = "dragoman-node-"
+
 
 class Node:
     """A node. ``disk`` is all that outlives its boots, and all that it leaves on this machine while it runs.
@@ -37,7 +40,7 @@ class Node:
     def __init__(self, disk: Path, *, lease: bool = True) -> None:
         parts.require_root()
         self.disk = disk
-        self.cgroup = f"dragoman-{disk.name}"
+        self.cgroup = disk.name
         self._lease = lease
         self._init: subprocess.Popen[str] | None = None
         self._spaces: Spaces | None = None
@@ -224,11 +227,24 @@ it is forbidden, and tried again only a minute later. That is between the two, a
 @contextlib.contextmanager
 def fresh() -> Iterator[Node]:
     """Give a node for as long as the context lasts."""
-    disk = Path(tempfile.mkdtemp(prefix="node-", dir="/tmp"))
-    node = Node(disk)
-    try:
-        node.start()
-        yield node
-    finally:
-        node.stop()
-        shutil.rmtree(disk)
+    _sweep()
+    disk = Path(tempfile.mkdtemp(prefix=_PREFIX, dir="/tmp"))
+    with (disk / "owner").open("w") as owner:
+        fcntl.flock(owner, fcntl.LOCK_EX)
+        node = Node(disk)
+        try:
+            node.start()
+            yield node
+        finally:
+            node.stop()
+            shutil.rmtree(disk)
+
+
+def _sweep() -> None:
+    """Remove what is left of nodes whose owner was killed, and which have ended with it: disks and empty cgroups."""
+    for lock in Path("/tmp").glob(f"{_PREFIX}*/owner"):
+        with contextlib.suppress(OSError), lock.open() as owner:
+            fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if (lock.parent / "state.json").exists():
+                _remove_cgroups(lock.parent)
+            shutil.rmtree(lock.parent)
