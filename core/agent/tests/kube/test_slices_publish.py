@@ -319,7 +319,7 @@ async def test_a_slice_that_another_hand_changed_meanwhile_is_read_and_written_a
 
 async def test_without_permission_the_error_names_the_verbs(server: ApiServer, publisher: SlicePublisher) -> None:
     server.faults.fail(403, verb="create", reason="Forbidden", message="no", count=100)
-    with pytest.raises(Refused, match="list, watch, create, update, patch and delete on resourceslices"):
+    with pytest.raises(Unavailable, match="list, watch, create, update and delete on resourceslices"):
         await publisher.publish(pool([device("a")]))
 
 

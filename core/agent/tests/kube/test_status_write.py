@@ -10,7 +10,7 @@ from dragoman.kube.conditions import TransitionTimes
 from dragoman.kube.status import StatusWriter
 from dragoman.kube.versions import Versions
 from dragoman.model.claims import ClaimRef
-from dragoman.model.errors import Refused, Unavailable
+from dragoman.model.errors import Unavailable
 from dragoman.model.status import ClaimStatus, Condition, DeviceStatus
 from dragoman_hookspecs import JsonObject
 from dragoman_testkit.fakes.clock import VirtualClock
@@ -182,12 +182,14 @@ async def test_a_claim_that_is_not_allocated_any_more_takes_nothing(server: ApiS
     assert server.get("resourceclaims", "c", "ns")["status"] == {}
 
 
-async def test_a_denied_driver_is_refused_with_the_verbs_to_allow(server: ApiServer, writer: StatusWriter) -> None:
+async def test_a_denied_driver_may_be_allowed_later_and_the_verbs_are_named(
+    server: ApiServer, writer: StatusWriter
+) -> None:
     ref = make_claim(server, result("a"))
     text = "changing status.devices requires resourceclaims/driver permission"
     cause = Cause("status.devices", "FieldValueForbidden", text)
     server.faults.fail(422, verb="apply", reason="Invalid", causes=[cause])
-    with pytest.raises(Refused, match=rf"associated-node:patch .*resourceclaims/driver .*{DRIVER}"):
+    with pytest.raises(Unavailable, match=rf"associated-node:patch .*resourceclaims/driver .*{DRIVER}"):
         await writer.write(ClaimStatus(claim=ref, devices=(device("a"),)))
 
 
@@ -196,7 +198,7 @@ async def test_without_permission_for_the_subresource_the_error_names_it(
 ) -> None:
     ref = make_claim(server, result("a"))
     server.faults.fail(403, verb="apply", reason="Forbidden", message="no")
-    with pytest.raises(Refused, match="patch and update on resourceclaims/status"):
+    with pytest.raises(Unavailable, match="patch and update on resourceclaims/status"):
         await writer.write(ClaimStatus(claim=ref, devices=(device("a"),)))
 
 

@@ -90,6 +90,9 @@ class Reporting:
                 await self._sink.write(status)
         except Unavailable as error:
             logger.bind(claim=uid).warning("the status of a claim is written later: {}", error)
+            # Behind the others: what is missing may concern this claim only.
+            if self._due.get(uid) is slot:
+                self._due[uid] = self._due.pop(uid)
             return False
         except Refused as error:
             logger.bind(claim=uid).error("the status of a claim was refused: {}", error)

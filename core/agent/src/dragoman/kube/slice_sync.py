@@ -11,7 +11,7 @@ from dragoman.kube.slice_json import slice_name
 from dragoman.kube.slice_plan import StoredSlice, make_plan, match
 from dragoman.kube.slice_writer import SliceWriter
 from dragoman.kube.versions import Api, Versions
-from dragoman.model.errors import Refused, Unavailable
+from dragoman.model.errors import Unavailable
 from dragoman_hookspecs import JsonObject
 
 _ROUNDS = 8
@@ -44,18 +44,18 @@ class SliceSync:
         self._listed = None
 
     async def make_equal(self, wanted: WantedSlices) -> None:
-        """Write what differs. Refused slices are noted in ``wanted``. Raises ``Unavailable`` or ``Refused``."""
+        """Write what differs. Refused slices are noted in ``wanted``. Raises ``Unavailable``."""
         try:
             await self._versions.call(lambda api: self._make_equal(api, wanted))
         except ApiError as error:
-            raise _forbidden(error) from error
+            raise _failed(error) from error
 
     async def delete_all(self) -> None:
-        """Delete every slice of this node and driver. Raises ``Unavailable`` or ``Refused``."""
+        """Delete every slice of this node and driver. Raises ``Unavailable``."""
         try:
             await self._versions.call(self._delete_all)
         except ApiError as error:
-            raise _forbidden(error) from error
+            raise _failed(error) from error
 
     async def _make_equal(self, api: Api, wanted: WantedSlices) -> None:
         wanted.speak(api.version)
@@ -165,8 +165,11 @@ class SliceSync:
         raise error
 
 
-def _forbidden(error: ApiError) -> Refused | ServerUnavailable:
+def _failed(error: ApiError) -> ServerUnavailable:
+    """Missing rights may come, and just after its start a server knows of none."""
     if error.status == 403:
-        need = "get, list, watch, create, update, patch and delete on resourceslices (resource.k8s.io)"
-        return Refused(f"the slices of this node may not be written: {error.message}; the agent's account needs {need}")
+        need = (
+            "the agent's account needs get, list, watch, create, update and delete on resourceslices (resource.k8s.io)"
+        )
+        return ServerUnavailable(f"the slices of this node may not be written: {error.message}; {need}", status=403)
     return ServerUnavailable(f"the slices of this node cannot be written: {error}", status=error.status)

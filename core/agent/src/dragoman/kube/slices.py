@@ -74,7 +74,8 @@ class SlicePublisher:
 
         A slice that the server refuses with 422 keeps its last accepted content, as far as its devices are still
         wanted, or is left out, so that the pool is complete without it; it is tried again when the pool changes.
-        Returns warnings by device and field. Raises ``Unavailable`` (it goes on trying) or ``Refused``.
+        Returns warnings by device and field. Raises ``Unavailable`` (it goes on trying), also without the rights, or
+        ``Refused``.
         """
         async with self._lock:
             if self._wanted is None or self._wanted.pool != pool:
@@ -91,7 +92,7 @@ class SlicePublisher:
         self._listeners.append(callback)
 
     async def withdraw(self) -> None:
-        """Delete every slice of this node and driver, and stop publishing. Raises ``Unavailable`` or ``Refused``."""
+        """Delete every slice of this node and driver, and stop publishing. Raises ``Unavailable``."""
         await self.pause()
         async with self._lock:
             self._wanted = None
@@ -110,7 +111,7 @@ class SlicePublisher:
     async def _make_equal(self, wanted: WantedSlices) -> None:
         try:
             await self._sync.make_equal(wanted)
-        except (Unavailable, Refused):
+        except Unavailable:
             self._alarm.ring_in(self._pause)
             self._pause = min(self._pause * 2, _PAUSES[1])
             raise
@@ -122,7 +123,7 @@ class SlicePublisher:
                 return
             try:
                 await self._make_equal(self._wanted)
-            except (Unavailable, Refused) as error:
+            except Unavailable as error:
                 logger.warning("the slices of this node are not as wanted: {}", error)
             if (self._wanted.refusals(), self._wanted.warnings()) != self._told:
                 for callback in self._listeners:

@@ -48,7 +48,8 @@ class StatusWriter:
         """Apply the entries; entries that are not given any more are taken back.
 
         A claim that is gone or was replaced, and devices that it has no longer, are nobody's concern. Raises
-        ``Unavailable`` or ``Refused``.
+        ``Unavailable``, also where a right is missing: it may come, and just after its start a server knows of none.
+        Raises ``Refused`` for what will not be taken.
         """
         try:
             await self._versions.call(functools.partial(self._write, status=status))
@@ -136,17 +137,18 @@ class StatusWriter:
         replaced = error.status == 422 and any(cause.field == "metadata.uid" for cause in error.causes)
         return replaced or error.status == 409 or (error.status == 404 and not error.not_served)
 
-    def _refused(self, claim: ClaimRef, error: ApiError) -> Refused:
+    def _refused(self, claim: ClaimRef, error: ApiError) -> Refused | ServerUnavailable:
         what = f"the status of {claim} was refused"
         if error.status == 403:
             need = "get on resourceclaims, and patch and update on resourceclaims/status (resource.k8s.io)"
-            return Refused(f"{what}: {error.message}; the agent's account needs {need}")
+            return ServerUnavailable(f"{what}: {error.message}; the agent's account needs {need}", status=403)
         for cause in error.causes:
             if cause.reason == "FieldValueForbidden" and cause.field == "status.devices":
                 verbs = (
                     "associated-node:patch and associated-node:update (arbitrary-node:… where the device is not local)"
                 )
                 need = f"{verbs} on resourceclaims/driver (resource.k8s.io) for the resource name {self._driver}"
-                return Refused(f"{what}: {cause.message}; the agent's account needs the verbs {need}")
+                sentence = f"{what}: {cause.message}; the agent's account needs the verbs {need}"
+                return ServerUnavailable(sentence, status=error.status)
         causes = ", ".join(map(str, error.causes)) or error.message
         return Refused(f"{what}: {causes}")

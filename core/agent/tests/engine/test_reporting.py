@@ -1,0 +1,46 @@
+"""The queue of claim status: one claim that cannot be written does not keep the others waiting."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from dragoman.engine.reporting import Reporting
+from dragoman.model.claims import ClaimRef
+from dragoman.model.errors import Unavailable
+from dragoman.model.status import ClaimStatus
+from dragoman_testkit.fakes.clock import VirtualClock
+
+
+class Sink:
+    """Writes every claim but those of a namespace that it may not write."""
+
+    def __init__(self) -> None:
+        self.closed = {"closed"}
+        self.written: list[str] = []
+
+    async def write(self, status: ClaimStatus) -> None:
+        if status.claim.namespace in self.closed:
+            raise Unavailable("no right to write there")
+        self.written.append(status.claim.uid)
+
+
+def status(uid: str, namespace: str) -> Callable[[], Awaitable[ClaimStatus]]:
+    async def make() -> ClaimStatus:
+        return ClaimStatus(claim=ClaimRef(uid=uid, namespace=namespace, name=uid), devices=())
+
+    return make
+
+
+async def test_what_may_not_be_written_goes_behind_the_others_and_is_written_later() -> None:
+    clock, sink = VirtualClock(), Sink()
+    reporting = Reporting(sink, clock)
+    task = asyncio.create_task(reporting.run())
+    for uid, namespace in (("first", "closed"), ("second", "open"), ("third", "open")):
+        reporting.report(uid, status(uid, namespace))
+    await clock.advance(5)
+    assert (sink.written, reporting.pending) == (["second", "third"], 1)
+    sink.closed.clear()
+    await clock.advance(60)
+    assert (sink.written, reporting.pending) == (["second", "third", "first"], 0)
+    task.cancel()
