@@ -192,6 +192,19 @@ async def test_a_restarted_runtime_gets_the_plugin_back_and_tells_its_pods(node:
         assert node.service.seen == ["sync ", "sync s1"]
 
 
+async def test_a_runtime_that_forgot_the_plugin_without_a_word_is_registered_with_again(node: Node) -> None:
+    async with serving(node.runtime()) as runtime, node.running():
+        await node.reach(synchronized)
+        await node.clock.advance(200)
+        assert node.service.seen == ["sync "], "a runtime that answers is not left"
+        node.pods = [POD]
+        await runtime.forget_plugins()
+        assert "gave no answer" in (await node.reach(lambda state: not state.connected)).reason
+        await node.reach(synchronized)
+        assert runtime.plugins == ["42-dragoman"]
+        assert node.service.seen == ["sync ", "sync s1"]
+
+
 async def test_a_pod_that_started_while_no_plugin_was_registered_is_told_on_registration(node: Node) -> None:
     async with serving(node.runtime()) as runtime:
         await runtime.happen(pb.RUN_POD_SANDBOX, POD)

@@ -17,7 +17,7 @@ from dragoman.nri.mux import PLUGIN_ID, RUNTIME_ID, MuxError
 from dragoman.nri.ports import SandboxService
 from dragoman.nri.session import DEFAULT_BUDGET, Session
 from dragoman.nri.state import Board, NriState
-from dragoman.nri.ttrpc import CallError
+from dragoman.nri.ttrpc import CallError, Code
 from dragoman.nri.work import Queues
 
 RUNTIME_SERVICE = "nri.pkg.api.v1alpha1.Runtime"
@@ -27,6 +27,11 @@ FIRST_DELAY, LAST_DELAY = 0.1, 2.0
 """Back-off. It stays short, because pods that start meanwhile start without their devices."""
 LOOK_EVERY = 5.0
 """Seconds between looks whether the socket is still the one that we are connected to."""
+ASK_EVERY = 30.0
+"""Seconds between questions whether the runtime still knows us: silence alone does not tell a node without new pods
+from a runtime that dropped us and whose end of the connection stayed open. Runtimes log each question."""
+ASK_WITHIN = 10.0
+"""Seconds for the answer. A runtime calls its plugins one after the other, and gives each 2 s."""
 
 _Identity = tuple[int, int]
 
@@ -114,9 +119,23 @@ class NriPlugin:
         except CallError as error:
             full = f"{self._registration.plugin_idx}-{self._registration.plugin_name}"
             return f"the runtime did not register plugin {full}: {error}"
+        asked = self._clock.monotonic()
         while not _replaced(self._socket, identity):
             await self._clock.sleep(LOOK_EVERY)
+            if self._clock.monotonic() - asked >= ASK_EVERY:
+                if not await _knows_us(connection):
+                    return f"the runtime gave no answer within {ASK_WITHIN:g} s"
+                asked = self._clock.monotonic()
         return f"the NRI socket {self._socket} was replaced"
+
+
+async def _knows_us(connection: Connection) -> bool:
+    """Ask the runtime for a change of no container. Any answer will do, a refusal as well."""
+    try:
+        await connection.call(RUNTIME_SERVICE, "UpdateContainers", b"", ASK_WITHIN)
+    except CallError as error:
+        return error.code is not Code.DEADLINE_EXCEEDED
+    return True
 
 
 def _identify(path: Path) -> _Identity:

@@ -58,6 +58,7 @@ class RemotePlugin:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, options: NriOptions, clock: Clock
     ) -> None:
         self.name = ""
+        self.forgotten = False
         self.connection = Connection(reader, writer, self._serve, serves=RUNTIME_ID, calls=PLUGIN_ID, clock=clock)
         self._options = options
         self._events = 0
@@ -139,6 +140,10 @@ class RemotePlugin:
         return await self.connection.call(PLUGIN_SERVICE, method, payload, self._options.request_timeout)
 
     async def _serve(self, call: Call) -> bytes:
+        if self.forgotten:
+            await asyncio.Event().wait()
+        if (call.service, call.method) == (RUNTIME_SERVICE, "UpdateContainers"):
+            return b""
         if (call.service, call.method) != (RUNTIME_SERVICE, "RegisterPlugin"):
             raise CallError(Code.UNIMPLEMENTED, f"method {call.method}")
         request = pb.RegisterPluginRequest.FromString(call.payload)
@@ -202,6 +207,13 @@ class NriEnd:
         """Cut the connections of all plugins, as some runtimes do with a plugin that answers late."""
         for plugin in tuple(self._plugins):
             await self._drop(plugin, "told to drop it")
+
+    async def forget_plugins(self) -> None:
+        """Forget all plugins and leave their connections open: they are neither told nor answered anything more."""
+        for plugin in self._plugins:
+            plugin.forgotten = True
+        self._plugins.clear()
+        await self._notify()
 
     async def happen(self, event: int, pod: pb.PodSandbox) -> None:
         """Tell all plugins. Raises ``CallError`` with the text of one that refuses."""
