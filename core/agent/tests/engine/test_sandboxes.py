@@ -353,3 +353,32 @@ async def test_a_link_that_became_the_hosts_uplink_is_not_moved(tmp_path: Path) 
     await run(node, node.sandbox(claim))
     assert node.hooks.called("attach_device") == []
     assert "default route" in node.events.events[0].message
+
+
+async def test_a_sandbox_that_stops_while_it_is_attached_keeps_nothing(node: FakeNode) -> None:
+    claim = await prepared(node, "a", "dummy0", "dummy1")
+    hold = node.hooks.hold("attach_device")
+    sandbox = node.sandbox(claim)
+    running = asyncio.create_task(node.sandboxes.run_sandbox(sandbox, BUDGET))
+    await node.clock.settle()
+    stopping = asyncio.create_task(node.sandboxes.stop_sandbox(sandbox, BUDGET))
+    await node.clock.settle()
+    hold.set()
+    await asyncio.gather(running, stopping)
+    await node.clock.settle()
+    assert node.hooks.attached == {}
+    assert node.ledger.attachments() == []
+    assert await node.guards() == []
+    assert node.hooks.called("attach_device") == ["dummy0"]  # the second was not begun any more
+
+
+async def test_an_agent_that_hands_over_leaves_devices_in_their_pods(node: FakeNode) -> None:
+    claim = await prepared(node)
+    hold = node.hooks.hold("attach_device")
+    running = asyncio.create_task(node.sandboxes.run_sandbox(node.sandbox(claim), BUDGET))
+    await node.clock.settle()
+    draining = asyncio.create_task(node.sandboxes.drain())
+    await node.clock.settle()
+    hold.set()
+    await asyncio.gather(running, draining)
+    assert len(node.hooks.attached) == 1

@@ -33,7 +33,7 @@ FIRST_DELAY, LAST_DELAY = 0.5, 10.0
 class _Known:
     """A running sandbox: its task, the allocations that its pod is entitled to, and why they are not in yet.
 
-    ``tried``: the first attempt has ended, well or not.
+    ``tried``: the first attempt has ended, well or not. ``stopped``: the runtime has ended it.
     """
 
     sandbox: Sandbox
@@ -42,6 +42,7 @@ class _Known:
     problem: str = ""
     told: set[str] = field(default_factory=set)
     tried: asyncio.Event = field(default_factory=asyncio.Event)
+    stopped: bool = False
 
 
 class Sandboxes:
@@ -91,7 +92,8 @@ class Sandboxes:
 
     async def stop_sandbox(self, sandbox: Sandbox, budget: float) -> None:
         """Detach the devices of the sandbox; what fails or takes longer goes on in the background."""
-        self._known.pop(sandbox.id, None)
+        if known := self._known.pop(sandbox.id, None):
+            known.stopped = True
         self._parts.ended.notify()  # wakes the task of this sandbox, which then ends
         tasks = [self._return(attachment) for attachment in reversed(self._parts.ledger.attachments_in(sandbox.id))]
         if tasks:
@@ -178,10 +180,17 @@ class Sandboxes:
         missing = await self._each(missing, problems, lambda row: self._attaching.detach_unfinished(row.key))
         if missing:
             await self._check_names(sandbox, missing, netns)
-        await self._each(missing, problems, lambda row: self._attaching.attach(row.key, sandbox, netns))
+        await self._each(missing, problems, lambda row: self._attach(known, row, netns))
         await self._open(rows, sandbox, netns)
         if problems:
             raise DeviceError("; ".join(problems))
+
+    async def _attach(self, known: _Known, row: AllocationRow, netns: Netns) -> None:
+        """Attach one device, unless the sandbox was stopped meanwhile; what was under way then comes back."""
+        if not known.stopped:
+            attachment = await self._attaching.attach(row.key, known.sandbox, netns)
+            if known.stopped:
+                self._return(attachment)
 
     async def _each(
         self, rows: Sequence[AllocationRow], problems: list[str], step: Callable[[AllocationRow], Awaitable[object]]
