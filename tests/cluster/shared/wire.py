@@ -68,11 +68,6 @@ class Wire:
         self._headers = dict(headers or {})
         self._kept: http.client.HTTPConnection | None = None
 
-    def as_bearer(self, token: str) -> Wire:
-        """Give the same for who holds another token."""
-        headers = {"Authorization": f"Bearer {token}"}
-        return Wire(self._connect, forget=self._forget, headers=headers)
-
     def forget(self) -> None:
         """Make the server forget its changes up to now."""
         self.close()
@@ -112,9 +107,9 @@ class Wire:
             connection.request("GET", f"{path}?{urlencode({'watch': 'true', **query})}", headers=self._headers)
             if connection.sock is not None:
                 connection.sock.settimeout(limit)
-            answer = connection.getresponse()
-            assert answer.status == 200, answer.read().decode()
-            yield _events(answer)
+            with connection.getresponse() as answer:
+                assert answer.status == 200, answer.read().decode()
+                yield _events(answer)
         finally:
             connection.close()
 
