@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import grpc
-import pytest
 
 from dragoman.kubelet._proto import podresources_pb2
 from tests.cluster import borrowed, build, files
@@ -91,16 +90,16 @@ def test_the_pod_shows_the_health_of_its_device_and_no_new_pod_gets_it(case: Cas
     case.running("blue")
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the server writes the parameters anew when it applies, and takes that for a change"
-)
 def test_the_status_is_told_too_where_parameters_were_not_sent_in_canonical_form(case: Case) -> None:
     made = claim("nic", request("net", "lab"), config=[config({"podIfName": "net1"})])
     # As json.dumps writes it, and so every client in Python.
     case.api.raw("POST", case.api.path("ResourceClaim"), text=json.dumps(made))
     case.create(pod("red", of_claim("nic")))
     case.running("red")
-    case.until(lambda: attached(case.claim("nic")), "the status says that the device is attached", 10)
+    case.until(lambda: attached(case.claim("nic")), "the status says that the device is attached")
+    case.delete("red")
+    case.until(lambda: not case.rows(), "the device is free")
+    assert entries(case.claim("nic")) == []
 
 
 def test_an_event_tells_why_a_pod_waits(case: Case) -> None:

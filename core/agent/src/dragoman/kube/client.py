@@ -67,8 +67,9 @@ class KubeClient:
         path: str,
         *,
         query: Mapping[str, str] | None = None,
-        body: Mapping[str, Any] | None = None,
+        body: Mapping[str, Any] | bytes | None = None,
         content_type: str = JSON,
+        accept: str = JSON,
     ) -> bytes:
         """Send one request and give the body of the answer."""
         if self._closed:
@@ -77,7 +78,7 @@ class KubeClient:
         what = f"{method} {path}"
 
         def call() -> bytes:
-            response = self._open(method, path, query, body, content_type, timeout)
+            response = self._open(method, path, query, body, (content_type, accept), timeout)
             return _read(what, response)
 
         try:
@@ -93,7 +94,7 @@ class KubeClient:
         """
 
         def connect() -> Any:
-            response = self._open("GET", path, query, None, JSON, (_CONNECT_SECONDS, silence))
+            response = self._open("GET", path, query, None, (JSON, JSON), (_CONNECT_SECONDS, silence))
             if response.status != 200:
                 raise failure(f"watch {path}", response.status, response.headers, response.data)
             return response
@@ -105,16 +106,19 @@ class KubeClient:
         method: str,
         path: str,
         query: Mapping[str, str] | None,
-        body: Mapping[str, Any] | None,
-        content_type: str,
+        body: Mapping[str, Any] | bytes | None,
+        types: tuple[str, str],
         timeout: tuple[float, float],
     ) -> Any:
-        """Send the request, in a thread; gives the urllib3 response with its body unread."""
+        """Send the request, in a thread; gives the urllib3 response with its body unread.
+
+        ``types``: of the body that is sent, and of the one that is wanted.
+        """
         tries = 2 if method == "GET" else 1
         while True:
             tries -= 1
             try:
-                return self._open_once(method, path, query, body, content_type, timeout)
+                return self._open_once(method, path, query, body, types, timeout)
             except ProtocolError as error:
                 if not tries:
                     raise ServerUnavailable(f"{method} {path}: the connection broke: {error}") from error
@@ -126,11 +130,12 @@ class KubeClient:
         method: str,
         path: str,
         query: Mapping[str, str] | None,
-        body: Mapping[str, Any] | None,
-        content_type: str,
+        body: Mapping[str, Any] | bytes | None,
+        types: tuple[str, str],
         timeout: tuple[float, float],
     ) -> Any:
-        headers = {"Accept": JSON} | ({"Content-Type": content_type} if body is not None else {})
+        content_type, accept = types
+        headers = {"Accept": accept} | ({"Content-Type": content_type} if body is not None else {})
         verb, url, sent_headers, sent_body, _ = self._api.param_serialize(
             method,
             path,

@@ -11,6 +11,7 @@ from dragoman.kube.claims import ClaimObject, claim_path, get_claim
 from dragoman.kube.client import APPLY_PATCH, KubeClient, decode
 from dragoman.kube.conditions import TransitionTimes, entry_key
 from dragoman.kube.errors import ApiError, ServerUnavailable
+from dragoman.kube.status_exact import is_needed, put_exactly
 from dragoman.kube.status_json import entry_json
 from dragoman.kube.status_put import put_entries
 from dragoman.kube.times import timestamp
@@ -76,6 +77,14 @@ class StatusWriter:
 
     async def _send(self, api: Api, claim: ClaimRef, devices: tuple[DeviceStatus, ...]) -> ClaimObject:
         entries = [self._entry(claim, device) for device in devices]
+        try:
+            return await self._send_json(api, claim, entries)
+        except ApiError as error:
+            if not is_needed(error):
+                raise
+        return await put_exactly(self._client, api, claim, self._driver, entries)
+
+    async def _send_json(self, api: Api, claim: ClaimRef, entries: list[JsonObject]) -> ClaimObject:
         if self._put != api.epoch:
             try:
                 return await self._apply(api, claim, entries)
