@@ -20,7 +20,7 @@ from dragoman.nri.ttrpc import CallError
 from dragoman_testkit.fakes.clock import VirtualClock
 from dragoman_testkit.sandbox.runtime_nri import NriEnd, NriOptions
 
-POD = pb.PodSandbox(id="s1", name="web", uid="u1", namespace="shop")
+POD = pb.PodSandbox(id="s1", name="web", uid="u1", namespace="shop", pid=7)
 OLD = NriOptions(dedicated_calls=False, knows_failure_policy=False)
 
 
@@ -132,7 +132,7 @@ async def test_sandboxes_are_told_in_both_styles(node: Node, options: NriOptions
 
 
 async def test_running_pods_come_in_parts_and_are_synchronized_together(node: Node) -> None:
-    node.pods = [pb.PodSandbox(id=f"s{number}", name="x" * 20_000) for number in range(5)]
+    node.pods = [pb.PodSandbox(id=f"s{number}", name="x" * 20_000, pid=7) for number in range(5)]
     async with serving(node.runtime(NriOptions(chunk=2))), node.running():
         await node.reach(synchronized)
         assert node.service.seen == ["sync s0,s1,s2,s3,s4"]

@@ -32,7 +32,7 @@ POD = pb.PodSandbox(
 SANDBOX = Sandbox(
     id="s1", pod_uid="u1", pod_namespace="shop", pod_name="web", netns_path="/run/netns/cni-1", ips=("10.0.0.7",)
 )
-OTHER = pb.PodSandbox(id="s2", name="db", uid="u2", namespace="shop")
+OTHER = pb.PodSandbox(id="s2", name="db", uid="u2", namespace="shop", pid=7)
 EVENTS = {"RunPodSandbox": 1, "StopPodSandbox": 2, "RemovePodSandbox": 3}
 REQUESTS = {
     "RunPodSandbox": pb.RunPodSandboxRequest,
@@ -137,6 +137,13 @@ async def test_a_part_of_synchronize_is_answered_with_more_and_all_pods_come_tog
     await runtime.clock.settle()
     assert runtime.service.seen == [("sync", "s1,s2"), ("sync done", "s1,s2")]
     assert runtime.service.sandboxes[0] == SANDBOX
+
+
+async def test_sandboxes_that_ended_are_listed_by_runtimes_and_are_none(runtime: Runtime) -> None:
+    ended = [pb.PodSandbox(id="s3", name="web", uid="u1"), pb.PodSandbox(id="s4", linux=_network(""))]
+    await runtime.ask("Synchronize", pb.SynchronizeRequest(pods=[*ended, POD, OTHER]))
+    await runtime.clock.settle()
+    assert runtime.service.seen == [("sync", "s1,s2"), ("sync done", "s1,s2")]
 
 
 async def test_synchronize_is_answered_although_the_service_hangs(runtime: Runtime) -> None:
@@ -298,3 +305,7 @@ async def test_work_that_does_not_end_is_cancelled_when_the_plugin_stops(runtime
     await closing
     await run
     assert not runtime.queues.busy("s1")
+
+
+def _network(path: str) -> pb.LinuxPodSandbox:
+    return pb.LinuxPodSandbox(namespaces=[pb.LinuxNamespace(type="network", path=path)])

@@ -117,7 +117,7 @@ class Session:
 
     async def _synchronize(self, call: Call) -> bytes:
         request = pb.SynchronizeRequest.FromString(call.payload)
-        self._collected += map(sandbox_of, request.pods)
+        self._collected += [sandbox_of(pod) for pod in request.pods if not _has_ended(pod)]
         if not request.more:
             sandboxes, self._collected = self._collected, []
             self._board.update(connected=True, reason="")
@@ -192,6 +192,14 @@ class Session:
 
     def _budget_of(self, call: Call) -> float:
         return min(self._budget, call.timeout or self._budget)
+
+
+def _has_ended(pod: pb.PodSandbox) -> bool:
+    """Tell whether a listed sandbox has ended: runtimes list those as well, until they are removed.
+
+    One without a namespace may also be of the host's network; that has a process.
+    """
+    return not pod.pid and sandbox_of(pod).netns_path is None
 
 
 def _log(sandbox: Sandbox) -> Logger:

@@ -60,6 +60,7 @@ class FakeSandbox:
             annotations=self.annotations,
             linux=pb.LinuxPodSandbox(namespaces=spaces),
             ips=self.ips,
+            pid=1 if self.ready else 0,  # what matters is that it has one
         )
 
 
