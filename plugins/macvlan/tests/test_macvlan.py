@@ -57,6 +57,14 @@ class TestMacvlan(ManagerContract):
         with pytest.raises(DeviceError, match="device eth1-mv0 cannot be set up: its parent eth1 is missing"):
             bench.prepare(allocation)
 
+    def test_an_mtu_above_that_of_the_parent_is_refused_before_anything_is_made(self, bench: Bench) -> None:
+        device = bench.scan().devices[0]
+        before = host_links()
+        with pytest.raises(DeviceError, match="cannot have an MTU of 9000: that of its parent eth1 is 1500"):
+            bench.plan(allocate(device, replace(self.parameters(), mtu=9000)))
+        assert host_links() == before
+        assert bench.plan(allocate(device, replace(self.parameters(), mtu=1500)))["name"] == "eth1-mv0"
+
     def test_the_default_name_in_the_pod_is_the_one_on_the_host(self, bench: Bench, pod: Pod) -> None:
         device = bench.scan().devices[0]
         record = bench.prepare(allocate(device, replace(self.parameters(), pod_if_name=None)))

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from dragoman_hookspecs import Allocation, Capacity, Device, DeviceError, Inventory, Match, RequestPolicy
+from dragoman_hookspecs import (
+    Allocation,
+    Capacity,
+    Device,
+    DeviceError,
+    Inventory,
+    JsonObject,
+    Match,
+    PlanDevice,
+    RequestPolicy,
+    hookimpl,
+)
 from dragoman_kit.configure import step
 from dragoman_kit.manager import NetdevManager
 from dragoman_kit.netlink import Netlink
@@ -32,6 +43,21 @@ class Macvlan(NetdevManager[MacvlanSettings]):
                         "macvlan devices on %s are not offered: there is no such link", iface.parent_if_name
                     )
         return Inventory(devices=tuple(found))
+
+    @hookimpl
+    def plan_device(self, request: PlanDevice) -> JsonObject:
+        """Plan as for any link that is made, if the kernel will take its MTU, which the parent's bounds."""
+        allocation, mtu = request.allocation, request.allocation.parameters.mtu
+        name = str(allocation.device.attributes["parentIfName"])
+        if mtu is not None:
+            with step(f"look for the parent of device {allocation.device.name}"), Netlink() as netlink:
+                parent = netlink.link(name)
+            if parent is not None and mtu > parent.mtu:
+                raise DeviceError(
+                    f"device {allocation.device.name} cannot have an MTU of {mtu}: that of its parent {name} is "
+                    f"{parent.mtu}; lower mtu in the parameters or raise it on the parent"
+                )
+        return super().plan_device(request)
 
     def make_link(self, netlink: Netlink, name: str, allocation: Allocation) -> None:
         """Add a macvlan link on the device's parent."""
