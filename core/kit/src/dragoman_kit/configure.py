@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import ipaddress
 from collections.abc import Iterable, Iterator
 
@@ -19,6 +20,7 @@ _TABLE_MAIN, _PROTO_STATIC, _TYPE_UNICAST, _SCOPE_LINK = 254, 4, 1, 253
 _RTNH_F_ONLINK = 0x4
 _RULE_DETACHED = 0x8 | 0x10
 _IPV6_METRIC = 1024
+_CAPABILITIES = "this takes the capabilities CAP_NET_ADMIN and CAP_SYS_ADMIN on the host"
 
 
 @contextlib.contextmanager
@@ -27,7 +29,8 @@ def step(what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise DeviceError(f"cannot {what}: {error.strerror}") from error
+        needed = f" ({_CAPABILITIES})" if error.errno == errno.EPERM else ""
+        raise DeviceError(f"cannot {what}: {error.strerror}{needed}") from error
 
 
 def address_entry(address: str) -> Entry:
