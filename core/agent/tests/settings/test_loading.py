@@ -183,3 +183,11 @@ def test_one_file_is_checked_on_its_own(main: Path) -> None:
     assert check_file(write(main, {"podUid": "u"})).settings.pod_uid == "u"
     with pytest.raises(SettingsError, match="podUid"):
         check_file(write(main, {"podUid": "/"}))
+
+
+def test_variable_wins_over_its_key_beside_tokens_in_the_same_section(main: Path) -> None:
+    section = {"parent": "@format {this.other}", "nested": {"text": "@format {env[HOME]}", "count": "1"}}
+    write(main, {"deviceManagerConfigs": {"dummy": section}})
+    settings = load(main, environ={"DRAGOMAN_DEVICE_MANAGER_CONFIGS__DUMMY__NESTED__COUNT": "2"}).settings
+    nested = {"text": "@format {env[HOME]}", "count": 2}
+    assert settings.device_manager_configs["dummy"] == {"parent": "@format {this.other}", "nested": nested}
