@@ -202,7 +202,7 @@ HOOK_FAULTS = {
         "has a method free_device that is not marked @hookimpl",
     ),
     "no method": (
-        "    plan_device = hookimpl(__import__('functools').partial(lambda request: {}))",
+        "    plan_device = hookimpl(type('Hook', (), {'__call__': lambda self, request: {}})())",
         "plan_device is marked @hookimpl and is no method",
     ),
     "attach alone": (

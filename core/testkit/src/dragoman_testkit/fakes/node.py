@@ -10,6 +10,7 @@ node = node.restart()      # a new life of the agent over the same disk and the 
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -55,6 +56,7 @@ class FakeNode:
         self.pod_resources: MemoryPodResources = former.pod_resources if former else MemoryPodResources()
         self.cdi = CdiFolder(folder / "cdi", DRIVER)
         self.ledger = Ledger.open(folder / "state", boot)
+        weakref.finalize(self, self.ledger.close)  # a database left open is a warning, that is an error in tests
         self.parts = Parts(
             driver=DRIVER,
             pool=POOL,
