@@ -43,8 +43,8 @@ class PodClaims:
     def _claim(self, pod: JsonObject, entry: JsonObject) -> JsonObject:
         metadata, template = pod["metadata"], entry.get("resourceClaimTemplateName", "")
         namespace = metadata["namespace"]
-        name = self._made(metadata).get(entry["name"]) if template else entry.get("resourceClaimName", "")
         try:
+            name = self._made(metadata).get(entry["name"]) if template else entry.get("resourceClaimName", "")
             if name is None:
                 return self._from_template(
                     pod, entry["name"], self.api.get("resourceclaimtemplates", template, namespace)
