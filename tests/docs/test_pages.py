@@ -62,6 +62,13 @@ def test_settings_and_manifests_pass_the_check_of_the_command_line(page: str, tm
     assert "0 faults" in done.stderr
 
 
+def test_what_the_first_page_shows_is_what_runs_on_a_real_node() -> None:
+    examples = {file.read_text("utf-8") for file in (WORKSPACE / "deploy" / "examples").glob("*.yaml")}
+
+    assert len(blocks("README.md", "yaml")) >= 2
+    assert [block for block in blocks("README.md", "yaml") if block not in examples] == []
+
+
 def test_that_check_would_find_a_misspelt_parameter_on_the_page(tmp_path: Path) -> None:
     (block,) = [text for text in blocks("README.md", "yaml") if "podIfName" in text]
     (tmp_path / "misspelt.yaml").write_text(block.replace("podIfName", "podIfname"))
