@@ -243,6 +243,30 @@ async def test_a_further_pod_of_a_direct_claim_is_found_through_pod_resources(no
     assert await gate(node, late) is None
 
 
+async def test_a_further_pod_is_found_once_the_kubelet_answers_again(node: FakeNode) -> None:
+    claim = await prepared(node, pod_claim_name=None)
+    node.pod_resources.pods["default", "a-late"] = [
+        MemoryPodClaim(claim_namespace="default", claim_name="a", driver=DRIVER, pool=POOL, device="dummy0")
+    ]
+    node.pod_resources.away = True
+    late = node.sandbox(claim, "late")
+    await run(node, late)
+    assert node.hooks.attached == {}
+    assert node.events.events == []  # nobody knows yet whether the pod has a device
+    node.pod_resources.away = False
+    await node.clock.advance(1)
+    assert node.hooks.attached == {("dummy", "dummy0", ""): late.netns_path}
+
+
+async def test_what_is_known_of_a_pod_is_attached_while_the_kubelet_does_not_answer(node: FakeNode) -> None:
+    claim = await prepared(node, pod_claim_name=None)
+    node.pod_resources.away = True
+    sandbox = node.sandbox(claim)
+    await run(node, sandbox)
+    assert await gate(node, sandbox) is None
+    assert len(await node.guards()) == 1
+
+
 async def test_a_claim_of_a_pod_group_finds_its_pods_through_pod_resources(node: FakeNode) -> None:
     group = replace(pod_consumer("group"), resource="podgroups")
     claim = await prepared(node, reserved_for=(group,))
@@ -370,6 +394,42 @@ async def test_a_sandbox_that_stops_while_it_is_attached_keeps_nothing(node: Fak
     assert node.ledger.attachments() == []
     assert await node.guards() == []
     assert node.hooks.called("attach_device") == ["dummy0"]  # the second was not begun any more
+
+
+async def test_an_agent_ends_although_a_device_cannot_be_brought_back_and_the_next_one_goes_on(node: FakeNode) -> None:
+    claim = await prepared(node)
+    sandbox = node.sandbox(claim)
+    await run(node, sandbox)
+    node.hooks.fail("detach_device", DeviceError("busy"), times=6)
+    stop = asyncio.create_task(node.sandboxes.stop_sandbox(sandbox, BUDGET))
+    await node.clock.advance(BUDGET)
+    await stop
+    draining = asyncio.create_task(node.sandboxes.drain())
+    await node.clock.settle()
+    assert draining.done()
+    assert [row.state for row in node.ledger.attachments()] == [AttachmentState.DETACHING]
+    node = node.restart()
+    await node.recover()
+    assert len(node.ledger.attachments()) == 1  # its namespace is still there, and the device still busy
+    await node.sandboxes.synchronize([])
+    await node.clock.advance(10)
+    assert node.ledger.attachments() == []
+    assert node.hooks.attached == {}
+
+
+async def test_an_agent_that_ends_waits_for_the_attach_of_a_sandbox_that_was_stopped(node: FakeNode) -> None:
+    claim = await prepared(node)
+    sandbox = node.sandbox(claim)
+    hold = node.hooks.hold("attach_device")
+    running = asyncio.create_task(node.sandboxes.run_sandbox(sandbox, BUDGET))
+    await node.clock.settle()
+    stopping = asyncio.create_task(node.sandboxes.stop_sandbox(sandbox, BUDGET))
+    draining = asyncio.create_task(node.sandboxes.drain())
+    await node.clock.settle()
+    assert not draining.done()
+    hold.set()
+    await asyncio.gather(running, stopping, draining)
+    assert (node.hooks.attached, node.ledger.attachments()) == ({}, [])
 
 
 async def test_an_agent_that_hands_over_leaves_devices_in_their_pods(node: FakeNode) -> None:

@@ -7,8 +7,9 @@ runtime waits for it only within its budget: the guard keeps the containers out 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from loguru import logger
 
@@ -55,14 +56,15 @@ class Sandboxes:
         self._attaching = Attaching(parts)
         self._describing = Describing(parts)
         self._known: dict[str, _Known] = {}
-        self._returns: set[asyncio.Task[None]] = set()
+        self._work: set[asyncio.Task[None]] = set()
+        self._draining = False
         self.synchronized = asyncio.Event()
 
     async def synchronize(self, sandboxes: Sequence[Sandbox]) -> None:
         """Learn all running sandboxes: attach what is missing, bring back what a dead sandbox left."""
         listed = {sandbox.id for sandbox in sandboxes}
         for attachment in self._parts.ledger.attachments():
-            if attachment.key.sandbox_id not in listed and not await self._alive(attachment):
+            if attachment.key.sandbox_id not in listed and not await self._belongs(attachment):
                 self._return(attachment)
         for gone in self._known.keys() - listed:
             # It may have been started after the list was made: only what has no namespace any more is forgotten.
@@ -119,14 +121,24 @@ class Sandboxes:
         return {id_: known.problem for id_, known in self._known.items() if known.problem}
 
     async def drain(self) -> None:
-        """Stop attaching, and wait until what runs now has ended."""
-        tasks = [known.task for known in self._known.values() if known.task] + list(self._returns)
-        self._known.clear()
-        self._parts.ended.notify()
-        if tasks:
-            await asyncio.wait(tasks)
+        """Stop attaching and bringing back, and wait until the attempts that run now have ended.
 
-    async def _alive(self, attachment: AttachmentRow) -> bool:
+        A device that cannot be brought back does not keep the agent from ending: its row is DETACHING, and recovery
+        and ``synchronize`` go on with it.
+        """
+        self._known.clear()
+        self._draining = True
+        self._parts.ended.notify()
+        try:
+            while self._work:
+                await asyncio.wait(set(self._work))
+        finally:
+            self._draining = False
+
+    async def _belongs(self, attachment: AttachmentRow) -> bool:
+        """Tell whether a device may stay in a sandbox that the runtime did not list: it may be newer than the list."""
+        if attachment.state is AttachmentState.DETACHING:
+            return False
         netns = Netns(path=attachment.netns_path, cookie=attachment.netns_cookie)
         return await self._parts.links.same_netns(netns)
 
@@ -140,14 +152,22 @@ class Sandboxes:
         known = self._known.setdefault(sandbox.id, _Known(sandbox))
         if known.task is None or known.task.done():
             known.tried.clear()
-            known.task = asyncio.create_task(self._keep_attaching(known))
+            known.task = self._start(self._keep_attaching(known))
         return known
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
+        return task
 
     async def _keep_attaching(self, known: _Known) -> None:
         delay = FIRST_DELAY
         while self._known.get(known.sandbox.id) is known:
             try:
                 await self._attach_all(known)
+            except Unavailable as error:
+                self._tell_unasked(known, str(error))
             except DragomanError as error:
                 await self._tell(known, str(error))
             except Exception as error:  # noqa: BLE001 - a fault in one sandbox must not end its task
@@ -163,11 +183,24 @@ class Sandboxes:
         known.tried.set()
 
     async def _attach_all(self, known: _Known) -> None:
+        """Attach what the pod is entitled to. Raises ``Unavailable`` where it may be entitled to more."""
         sandbox = known.sandbox
-        rows = await self._rows(sandbox)
-        known.wanted = frozenset(row.key for row in rows)
-        if not rows:
-            return
+        rows = {row.key: row for row in self._parts.ledger.of_pod(sandbox.pod_uid)}
+        unasked: Unavailable | None = None
+        if self._has_open_claims():
+            try:
+                rows |= {row.key: row for row in await self._by_pod_resources(sandbox)}
+            except Unavailable as error:
+                unasked = error
+        wanted = [row for row in sorted(rows.values(), key=lambda row: (row.claim.uid, row.position)) if _wants(row)]
+        known.wanted = frozenset(row.key for row in wanted)
+        if wanted:
+            await self._attach_rows(known, wanted)
+        if unasked is not None:
+            raise unasked
+
+    async def _attach_rows(self, known: _Known, rows: Sequence[AllocationRow]) -> None:
+        sandbox = known.sandbox
         if sandbox.netns_path is None:
             raise DeviceError(f"{sandbox} has no network namespace of its own, so no device can be moved into it")
         try:
@@ -220,13 +253,6 @@ class Sandboxes:
                 if self._is_in(key, sandbox):
                     await self._parts.cdi.open_guard(key, netns)
 
-    async def _rows(self, sandbox: Sandbox) -> list[AllocationRow]:
-        """Give the allocations that the pod is entitled to and that have something to attach."""
-        rows = {row.key: row for row in self._parts.ledger.of_pod(sandbox.pod_uid)}
-        if self._has_open_claims():
-            rows |= {row.key: row for row in await self._by_pod_resources(sandbox)}
-        return [row for row in sorted(rows.values(), key=lambda row: (row.claim.uid, row.position)) if _wants(row)]
-
     def _has_open_claims(self) -> bool:
         """Tell whether a claim is prepared whose pods reservedFor, as it was at prepare, may not name.
 
@@ -239,13 +265,7 @@ class Sandboxes:
         )
 
     async def _by_pod_resources(self, sandbox: Sandbox) -> list[AllocationRow]:
-        try:
-            devices = await self._pod_resources.devices_of(sandbox.pod_namespace, sandbox.pod_name)
-        except Unavailable as error:
-            logger.bind(pod=sandbox.label).warning(
-                "the devices of {} cannot be asked of the kubelet: {}", sandbox, error
-            )
-            return []
+        devices = await self._pod_resources.devices_of(sandbox.pod_namespace, sandbox.pod_name)
         named = {(d.claim_namespace, d.claim_name, d.driver, d.pool, d.device, d.share_id) for d in devices}
         return [
             row
@@ -267,6 +287,14 @@ class Sandboxes:
             if name in taken:
                 raise DeviceError(f"{row.key} is to be named {name}, but {taken[name]}; choose another podIfName")
             taken[name] = f"{row.key} is to have that name too"
+
+    def _tell_unasked(self, known: _Known, reason: str) -> None:
+        """Log once that the kubelet cannot be asked; the pod may well have no device that waits for the answer."""
+        known.problem = ""
+        if reason not in known.told:
+            known.told.add(reason)
+            about = logger.bind(pod=known.sandbox.label)
+            about.warning("the devices of {} cannot be asked of the kubelet: {}", known.sandbox, reason)
 
     async def _tell(self, known: _Known, problem: str) -> None:
         """Log a problem and write an event, the first time that it is met."""
@@ -291,13 +319,10 @@ class Sandboxes:
         self._reporting.report(uid, make, after=after)
 
     def _return(self, attachment: AttachmentRow) -> asyncio.Task[None]:
-        task = asyncio.create_task(self._keep_detaching(attachment))
-        self._returns.add(task)
-        task.add_done_callback(self._returns.discard)
-        return task
+        return self._start(self._keep_detaching(attachment))
 
     async def _keep_detaching(self, attachment: AttachmentRow) -> None:
-        """Bring one device back, again until it is. Unprepare does the same and ends this."""
+        """Bring one device back, again until it is, or until ``drain``. Unprepare does the same and ends this."""
         delay = FIRST_DELAY
         while True:
             try:
@@ -309,7 +334,10 @@ class Sandboxes:
                 )
             else:
                 break
-            await self._parts.ended.wait(self._parts.clock, delay)
+            if not self._draining:
+                await self._parts.ended.wait(self._parts.clock, delay)
+            if self._draining:
+                return
             delay = min(delay * 2, LAST_DELAY)
         self._report(attachment.key.allocation.claim_uid, after=RETURN_SETTLE)
 
