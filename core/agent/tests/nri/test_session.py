@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from google.protobuf.message import Message
@@ -28,6 +29,7 @@ POD = pb.PodSandbox(
         ]
     ),
     ips=["10.0.0.7"],
+    pid=6,
 )
 SANDBOX = Sandbox(
     id="s1", pod_uid="u1", pod_namespace="shop", pod_name="web", netns_path="/run/netns/cni-1", ips=("10.0.0.7",)
@@ -139,11 +141,12 @@ async def test_a_part_of_synchronize_is_answered_with_more_and_all_pods_come_tog
     assert runtime.service.sandboxes[0] == SANDBOX
 
 
-async def test_sandboxes_that_ended_are_listed_by_runtimes_and_are_none(runtime: Runtime) -> None:
-    ended = [pb.PodSandbox(id="s3", name="web", uid="u1"), pb.PodSandbox(id="s4", linux=_network(""))]
-    await runtime.ask("Synchronize", pb.SynchronizeRequest(pods=[*ended, POD, OTHER]))
+async def test_sandboxes_that_ended_are_listed_by_runtimes_and_are_none(runtime: Runtime, tmp_path: Path) -> None:
+    ended = [pb.PodSandbox(id="s3"), pb.PodSandbox(id="s4", linux=_network(str(tmp_path / "gone")))]
+    without_process = pb.PodSandbox(id="s5", linux=_network(str(tmp_path)))
+    await runtime.ask("Synchronize", pb.SynchronizeRequest(pods=[*ended, OTHER, without_process]))
     await runtime.clock.settle()
-    assert runtime.service.seen == [("sync", "s1,s2"), ("sync done", "s1,s2")]
+    assert runtime.service.seen == [("sync", "s2,s5"), ("sync done", "s2,s5")]
 
 
 async def test_synchronize_is_answered_although_the_service_hangs(runtime: Runtime) -> None:

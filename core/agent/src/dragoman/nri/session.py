@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from google.protobuf.message import DecodeError
@@ -197,9 +198,11 @@ class Session:
 def _has_ended(pod: pb.PodSandbox) -> bool:
     """Tell whether a listed sandbox has ended: runtimes list those as well, until they are removed.
 
-    One without a namespace may also be of the host's network; that has a process.
+    Its process is gone, and so is its namespace, whose path may still be told. One that never had a namespace is of the
+    host's network, and one that runs without a process of its own has a namespace.
     """
-    return not pod.pid and sandbox_of(pod).netns_path is None
+    path = sandbox_of(pod).netns_path
+    return not pod.pid and (path is None or not Path(path).exists())
 
 
 def _log(sandbox: Sandbox) -> Logger:
