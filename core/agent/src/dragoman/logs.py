@@ -7,6 +7,7 @@ times slower and its ``diagnose`` prints the values of variables, secrets among 
 
 from __future__ import annotations
 
+import asyncio
 import faulthandler
 import logging
 import secrets
@@ -88,12 +89,19 @@ class InterceptHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Log the record. ``dragoman.plugin.<name>`` becomes the plugin of the record unless one is bound."""
+        if _is_cancelled(record):
+            return
         try:
             level: str | int = logger.level(record.levelname).name
         except ValueError:
             level = record.levelno
         source = _source(record)
         logger.opt(exception=record.exc_info).patch(source).log(level, record.getMessage())
+
+
+def _is_cancelled(record: logging.LogRecord) -> bool:
+    """Tell whether a library complains that its work was cancelled, as gRPC may of a stream when its server stops."""
+    return bool(record.exc_info and record.exc_info[0] and issubclass(record.exc_info[0], asyncio.CancelledError))
 
 
 def _source(record: logging.LogRecord) -> Callable[[Record], None]:

@@ -117,6 +117,14 @@ def test_exception_of_a_library_is_kept(stream: io.StringIO) -> None:
     assert "OSError: gone" in entries(stream)[0]["exception"]
 
 
+def test_a_library_whose_work_was_cancelled_is_not_heard(stream: io.StringIO) -> None:
+    try:
+        raise asyncio.CancelledError
+    except asyncio.CancelledError:
+        logging.getLogger("grpc").exception("not handled")
+    assert entries(stream) == []
+
+
 def test_level_of_another_logging_library_is_written_by_its_number(stream: io.StringIO) -> None:
     logging.getLogger("x").log(35, "between")
     assert entries(stream)[0]["level"] == "level 35"
