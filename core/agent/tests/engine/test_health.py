@@ -13,7 +13,7 @@ from dragoman.engine.inventory import NodeInventory, ScanTimes
 from dragoman.model.claims import ClaimRef
 from dragoman.model.records import AllocationKey, AllocationRow
 from dragoman.model.states import AllocationState
-from dragoman_hookspecs import Device, DeviceError, Health, HealthReport, Inventory, Taint
+from dragoman_hookspecs import Device, DeviceError, DragomanError, Health, HealthReport, Inventory, Taint
 from dragoman_testkit.fakes.clock import VirtualClock
 from dragoman_testkit.fakes.hooks import FakeHooks, FakeManager
 
@@ -48,11 +48,14 @@ class Node:
             last=self,
         )
         self.kept: Sequence[tuple[str, HealthReport]] = ()
+        self.full = False
 
     def load(self) -> Sequence[tuple[str, HealthReport]]:
         return self.kept
 
     def save(self, reports: Sequence[tuple[str, HealthReport]]) -> None:
+        if self.full:
+            raise DragomanError("the disk is full")
         self.kept = reports
 
     async def protected(self) -> frozenset[str]:
@@ -98,6 +101,20 @@ class Watcher:
 @pytest.fixture
 def node() -> Node:
     return Node()
+
+
+async def test_a_full_disk_costs_only_what_is_kept_over_a_restart(node: Node) -> None:
+    node.full = True
+    async with node.running():
+        await node.report(UNHEALTHY)
+        watcher = Watcher(node)
+        await node.clock.settle()
+        await node.report(UNHEALTHY, device="nic1")
+        assert watcher.heard[-1][1]["nic1"] is UNHEALTHY
+        watcher.task.cancel()
+        node.full = False
+        await node.report(UNKNOWN, device="nic1")
+        assert [report.device for _, report in node.kept] == ["nic0"]
 
 
 async def test_a_device_is_unknown_until_its_manager_reports_it(node: Node) -> None:

@@ -145,9 +145,8 @@ class Attaching:
         if answer.outcome is Recovery.LOST:
             raise DeviceError(f"{row.key} is lost: {answer.message}")
         if answer.prepared is not None:
-            row = replace(row, prepared=answer.prepared)
-            self.parts.ledger.put_allocations([row])
-        return row
+            self._note(row.key, answer.prepared)
+        return self._prepared(row.key)
 
     async def _detach(self, attachment: AttachmentRow) -> None:
         parts, key = self.parts, attachment.key.allocation
@@ -178,8 +177,13 @@ class Attaching:
                 await parts.links.restore(attachment.snapshot, netns)
             return
         if row.prepared is None or row.prepared.state != state:
-            target = row.prepared.target if row.prepared else None
-            parts.ledger.put_allocations([replace(row, prepared=Prepared(state=state, target=target))])
+            self._note(row.key, Prepared(state=state, target=row.prepared.target if row.prepared else None))
+
+    def _note(self, key: AllocationKey, prepared: Prepared) -> None:
+        # The row may have changed while the hook ran: unprepare marks it, and a further pod is noted in it.
+        row = self.parts.ledger.allocation(key)
+        if row is not None:
+            self.parts.ledger.put_allocations([replace(row, prepared=prepared)])
 
 
 def _log(row: AllocationRow, attachment: AttachmentRow) -> Logger:

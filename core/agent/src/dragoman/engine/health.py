@@ -22,7 +22,7 @@ from dragoman.engine.inventory import NodeInventory
 from dragoman.engine.wakeup import Wakeup
 from dragoman.hooks import Hooks, PluginMissing
 from dragoman.model.stock import Stocked
-from dragoman_hookspecs import Health, HealthReport, Taint
+from dragoman_hookspecs import DragomanError, Health, HealthReport, Taint
 
 DEFAULT_TIMEOUT = 30.0
 """Seconds that a report counts where it does not say (the kubelet's default)."""
@@ -214,11 +214,16 @@ class HealthBoard:
     def _keep(self) -> None:
         now = self._clock.monotonic()
         bad = {k: e.report for k, e in self._entries.items() if e.shown is Health.UNHEALTHY and now < e.expires}
-        if self._last is not None and bad.keys() != self._kept:
+        if self._last is None or bad.keys() == self._kept:
+            return
+        try:
             self._last.save(
                 [(manager, report) for (manager, _), report in sorted(bad.items(), key=lambda item: item[0])]
             )
             self._kept = frozenset(bad)
+        except DragomanError as error:
+            # What this costs is only a taint in the first moments of the next life.
+            logger.warning("the unhealthy devices are not kept over a restart: {}", error)
 
     def _compare(self) -> None:
         """Wake those who listen if the health of a device changed; another message alone waits for the next time."""
