@@ -12,15 +12,20 @@ container can need one.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from dragoman.model.records import AllocationKey
-from dragoman_hookspecs import ContainerEdits, Mount, Netns
+from dragoman_hookspecs import ContainerEdits, DragomanError, Mount, Netns
 from dragoman_kit import cdi, files
 
 GUARD_MOUNT = "/run/dragoman/netns"
 """Where a container finds the handles of its own network namespace, one file for each device."""
+
+
+class CdiFault(DragomanError):
+    """A CDI spec could not be written or removed (disk full, read-only, permission)."""
 
 
 def device_name(key: AllocationKey) -> str:
@@ -30,7 +35,7 @@ def device_name(key: AllocationKey) -> str:
 
 
 class CdiFolder:
-    """The specs of this driver in the runtime's folder of CDI specs."""
+    """The specs of this driver in the runtime's folder of CDI specs. What touches the disk raises ``CdiFault``."""
 
     def __init__(self, folder: Path, driver: str) -> None:
         self._folder = folder
@@ -73,10 +78,10 @@ class CdiFolder:
 
     async def present(self) -> Sequence[str]:
         """List the file names of this driver's specs."""
-        if not self._folder.is_dir():
-            return []
         prefixes = (f"{self._driver}-device_", f"{self._driver}-guard_")
-        return sorted(path.name for path in self._folder.iterdir() if path.name.startswith(prefixes))
+        with _told(self._folder, "listed"):
+            names = [path.name for path in self._folder.iterdir()] if self._folder.is_dir() else []
+        return sorted(name for name in names if name.startswith(prefixes))
 
     async def remove_file(self, name: str) -> None:
         """Remove one file that ``present`` listed."""
@@ -84,15 +89,26 @@ class CdiFolder:
 
     def _write(self, class_: str, key: AllocationKey, edits: ContainerEdits) -> None:
         content = cdi.spec(self._driver, class_, {device_name(key): edits})
-        files.write_atomic(self._path(class_, key), content, durable=False)
+        path = self._path(class_, key)
+        with _told(path, "written"):
+            files.write_atomic(path, content, durable=False)
 
     @staticmethod
     def _remove(path: Path) -> None:
-        files.remove(path, durable=False)
+        with _told(path, "removed"):
+            files.remove(path, durable=False)
 
     def _path(self, class_: str, key: AllocationKey) -> Path:
         # The full name can be longer than a file name may be; the digest stands for it.
         return self._folder / f"{self._driver}-{class_}_{key.claim_uid}_{_digest(key)}.json"
+
+
+@contextmanager
+def _told(path: Path, what: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise CdiFault(f"{path} cannot be {what}: {error}; check the folder of CDI specs (paths.cdiDir)") from error
 
 
 def _digest(key: AllocationKey) -> str:

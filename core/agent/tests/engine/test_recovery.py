@@ -42,6 +42,31 @@ async def test_an_attached_device_stays_and_its_guard_is_opened_again(node: Fake
     assert node.hooks.called("detach_device") == []
 
 
+async def test_a_folder_of_specs_that_cannot_be_used_does_not_keep_the_node_from_being_served(
+    node: FakeNode, tmp_path: Path
+) -> None:
+    claim, other = node.claim("a", "dummy0", "dummy1"), node.claim("b", "dummy2")
+    await node.prepare(claim)
+    await node.prepare(other)
+    sandbox = node.sandbox(claim)
+    await node.sandboxes.run_sandbox(sandbox, 1)
+    assert sandbox.netns_path is not None
+    node.links.namespaces[sandbox.netns_path] += ["dummy0", "dummy1"]
+    folder = tmp_path / "cdi"
+    folder.rename(tmp_path / "away")
+    folder.touch()
+    node = node.restart()
+    await node.recover()
+    assert str(folder) in (await node.prepare(claim)).error
+    refused = await node.unprepare(other)
+    assert str(folder) in refused
+    folder.unlink()
+    await node.recover()
+    assert len(await node.guards()) == 2
+    assert (await node.prepare(claim)).error == ""
+    assert await node.unprepare(other) == ""
+
+
 async def test_a_device_that_its_pod_has_renamed_stays(node: FakeNode) -> None:
     claim = node.claim("a", "dummy0")
     await node.prepare(claim)

@@ -396,6 +396,40 @@ async def test_a_sandbox_that_stops_while_it_is_attached_keeps_nothing(node: Fak
     assert node.hooks.called("attach_device") == ["dummy0"]  # the second was not begun any more
 
 
+async def test_what_a_slow_detach_answers_is_kept_although_unprepare_came_meanwhile(node: FakeNode) -> None:
+    claim = await prepared(node)
+    sandbox = node.sandbox(claim)
+    await run(node, sandbox)
+    seen: list[Any] = []
+    node.hooks.fakes["dummy"].answers["detach_device"] = lambda record, netns: {"detached": True}
+    node.hooks.fakes["dummy"].answers["free_device"] = lambda record: seen.append(record.prepared.state)
+    hold = node.hooks.hold("detach_device")
+    stop = asyncio.create_task(node.sandboxes.stop_sandbox(sandbox, BUDGET))
+    await node.clock.settle()
+    unprepare = asyncio.create_task(node.unprepare(claim))
+    await node.clock.settle()
+    hold.set()
+    await stop
+    assert await unprepare == ""
+    assert (node.hooks.called("detach_device"), seen) == (["dummy0"], [{"detached": True}])
+
+
+async def test_a_device_comes_back_once_its_guard_can_be_closed(node: FakeNode, tmp_path: Path) -> None:
+    claim = await prepared(node)
+    sandbox = node.sandbox(claim)
+    await run(node, sandbox)
+    folder = tmp_path / "cdi"
+    folder.rename(tmp_path / "away")
+    folder.touch()
+    stop = asyncio.create_task(node.sandboxes.stop_sandbox(sandbox, BUDGET))
+    await node.clock.settle()
+    assert len(node.hooks.attached) == 1  # the guard first
+    folder.unlink()
+    await node.clock.advance(BUDGET)
+    await stop
+    assert node.hooks.attached == {}
+
+
 async def test_an_agent_ends_although_a_device_cannot_be_brought_back_and_the_next_one_goes_on(node: FakeNode) -> None:
     claim = await prepared(node)
     sandbox = node.sandbox(claim)

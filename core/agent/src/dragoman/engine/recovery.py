@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -95,7 +95,7 @@ class Recovering:
         for attachment in self.parts.ledger.attachments():
             netns = Netns(path=attachment.netns_path, cookie=attachment.netns_cookie)
             if attachment.state is AttachmentState.ATTACHED and await self._is_inside(attachment, netns):
-                await self.parts.cdi.open_guard(attachment.key.allocation, netns)
+                await _attempt("guard opened", self.parts.cdi.open_guard(attachment.key.allocation, netns))
             else:
                 await self._detach(attachment)
 
@@ -128,7 +128,7 @@ class Recovering:
             for row in of_claim:
                 wanted |= parts.cdi.file_names(row.key)
                 if Describing(parts).attachment(row) is None:
-                    await parts.cdi.close_guard(row.key)
+                    await _attempt("guard closed", parts.cdi.close_guard(row.key))
             if any(row.state is not AllocationState.PREPARED for row in of_claim):
                 continue
             try:
@@ -138,6 +138,17 @@ class Recovering:
                 about.error("the files of a claim cannot be written now: {}", error)
         if parts.ledger.rebuilt:
             return
-        for name in await parts.cdi.present():
+        await _attempt("unclaimed file removed", self._remove_all_but(wanted))
+
+    async def _remove_all_but(self, wanted: Collection[str]) -> None:
+        for name in await self.parts.cdi.present():
             if name not in wanted:
-                await parts.cdi.remove_file(name)
+                await self.parts.cdi.remove_file(name)
+
+
+async def _attempt(what: str, step: Awaitable[None]) -> None:
+    """Take a step with a file: one that fails must not keep the node from being served."""
+    try:
+        await step
+    except DragomanError as error:
+        logger.error("no {}: {}", what, error)
