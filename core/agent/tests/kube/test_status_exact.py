@@ -95,8 +95,15 @@ def test_an_entry_without_share_data_and_network_has_none() -> None:
     assert not any(entry.HasField(name) for name in ("shareID", "data", "networkData"))
 
 
+def test_data_is_written_as_the_server_writes_it() -> None:
+    entry = ENTRY | {"data": {"note": "a<b>&\u2028\u2029\u00fc"}}
+    (found,) = parsed(replaced(stored(), REF, DRIVER, [entry])).status.devices
+    # As encoding/json of Go does: https://pkg.go.dev/encoding/json#Marshal
+    assert found.data.raw.decode() == r'{"note":"a\u003cb\u003e\u0026\u2028\u2029ü"}'
+
+
 def test_another_claim_of_that_name_is_not_touched() -> None:
-    with pytest.raises(ApiError, match="replaced"):
+    with pytest.raises(ApiError, match="ns/c was deleted and made again"):
         replaced(stored(uid=b"u2"), REF, DRIVER, [ENTRY])
 
 

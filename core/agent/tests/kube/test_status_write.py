@@ -270,6 +270,101 @@ async def test_read_and_replace_does_not_write_a_claim_of_the_same_name(
     assert mine(server) == []
 
 
+async def test_read_and_replace_that_loses_to_other_writers_each_time_is_tried_again_later(
+    server: ApiServer, writer: StatusWriter
+) -> None:
+    server.faults.needs_share_id = True
+    ref = make_claim(server, result("a"))
+    server.faults.fail(409, verb="update", reason="Conflict", count=5)
+    with pytest.raises(Unavailable, match="ns/c was changed"):
+        await writer.write(ClaimStatus(claim=ref, devices=(device("a"),)))
+    await writer.write(ClaimStatus(claim=ref, devices=(device("a"),)))
+    assert mine(server) == ["a"]
+
+
+async def test_an_apply_that_loses_to_other_writers_is_tried_again_later(
+    server: ApiServer, writer: StatusWriter
+) -> None:
+    ref = make_claim(server, result("a"))
+    server.faults.fail(409, verb="apply", reason="Conflict", message="the object has been modified")
+    with pytest.raises(Unavailable, match=r"others write .*ns/c"):
+        await writer.write(ClaimStatus(claim=ref, devices=(device("a"),)))
+    await writer.write(ClaimStatus(claim=ref, devices=(device("a"),)))
+    assert mine(server) == ["a"]
+
+
+async def test_a_conflict_over_the_uid_of_a_replaced_claim_is_nobodys_concern(
+    server: ApiServer, writer: StatusWriter
+) -> None:
+    old = make_claim(server, result("a"))
+    server.delete("resourceclaims", "c", "ns")
+    make_claim(server, result("a"))
+    server.faults.fail(409, verb="apply", reason="Conflict", message="Precondition failed: UID in precondition")
+    await writer.write(ClaimStatus(claim=old, devices=()))
+    assert entries(server) == [OTHER]
+
+
+async def test_a_claim_whose_parameters_were_sent_with_blanks_is_written_beside_other_drivers(
+    server: ApiServer, writer: StatusWriter
+) -> None:
+    server.faults.loose_parameters = True
+    ref = make_claim(server, result("a"), result("b", SHARE))
+    await writer.write(ClaimStatus(claim=ref, devices=(device("a"), device("b", share=SHARE))))
+    found = entries(server)
+    assert (found[0], mine(server)) == (OTHER, ["a", "b"])
+    assert [(entry.get("shareID"), entry["data"]) for entry in found[1:]] == [
+        (None, {"manager": "dummy"}),
+        (SHARE, {"manager": "dummy"}),
+    ]
+    await writer.write(ClaimStatus(claim=ref, devices=(device("b", share=SHARE),)))
+    await writer.write(ClaimStatus(claim=ref, devices=()))
+    assert entries(server) == [OTHER]
+
+
+async def test_such_a_claim_keeps_the_time_of_a_condition(
+    server: ApiServer, writer: StatusWriter, clock: VirtualClock
+) -> None:
+    server.faults.loose_parameters = True
+    ref = make_claim(server, result("a"))
+    await writer.write(ClaimStatus(claim=ref, devices=(device("a"),)))
+    first = since(server)
+    await clock.advance(60)
+    await writer.write(ClaimStatus(claim=ref, devices=(device("a"),)))
+    assert since(server) == first
+
+
+async def test_read_and_replace_of_a_claim_that_is_gone_is_nobodys_concern(
+    server: ApiServer, writer: StatusWriter
+) -> None:
+    server.faults.needs_share_id = True
+    ref = make_claim(server, result("a"))
+    await writer.write(ClaimStatus(claim=ref, devices=(device("a"),)))
+    server.delete("resourceclaims", "c", "ns")
+    await writer.write(ClaimStatus(claim=ref, devices=(device("a", "False"),)))
+    assert server.list("resourceclaims") == []
+
+
+async def test_why_a_read_before_a_replacement_is_refused_is_told_in_words(
+    server: ApiServer, writer: StatusWriter
+) -> None:
+    server.faults.loose_parameters = True
+    ref = make_claim(server, result("a"))
+    await writer.write(ClaimStatus(claim=ref, devices=(device("a"),)))
+    server.faults.fail(403, verb="get", reason="Forbidden", message="not for you", count=2)
+    with pytest.raises(Unavailable, match=r"not for you; .* get on resourceclaims"):
+        await writer.write(ClaimStatus(claim=ref, devices=(device("a", "False"),)))
+
+
+async def test_read_and_replace_finds_a_version_that_is_served(server: ApiServer, writer: StatusWriter) -> None:
+    server.faults.needs_share_id = True
+    server.serve_versions(("v1beta1",))
+    ref = make_claim(server, result("a"))
+    await writer.write(ClaimStatus(claim=ref, devices=(device("a"),)))
+    server.serve_versions(("v1",))
+    await writer.write(ClaimStatus(claim=ref, devices=(device("a", "False"),)))
+    assert entries(server)[1]["conditions"][0]["status"] == "False"
+
+
 async def test_a_version_that_is_not_served_any_more_costs_no_status(server: ApiServer, writer: StatusWriter) -> None:
     server.serve_versions(("v1beta1",))
     ref = make_claim(server, result("a"))

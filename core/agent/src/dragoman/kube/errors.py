@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
 
+from dragoman.model.claims import ClaimRef
 from dragoman.model.errors import Unavailable
 from dragoman_hookspecs import DragomanError
+
+REPLACED = "Replaced"
+"""Reason of an ``ApiError`` that no server gave: the name belongs to another claim now."""
 
 
 class Cause(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,6 +63,11 @@ class ApiError(DragomanError):
         An unknown group is answered in plain text; an unknown version of a known group with ``NotFound`` about no kind.
         """
         return self.status == 404 and not (self.reason == "NotFound" and self.kind)
+
+
+def replacement(claim: ClaimRef) -> ApiError:
+    """Give the error for a claim whose name another one has now."""
+    return ApiError(HTTPStatus.CONFLICT, REPLACED, f"{claim} was deleted and made again")
 
 
 class ServerUnavailable(Unavailable):

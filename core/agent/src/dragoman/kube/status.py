@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from http import HTTPStatus
 
 from loguru import logger
 
@@ -10,10 +11,9 @@ from dragoman.clock import Clock
 from dragoman.kube.claims import ClaimObject, claim_path, get_claim
 from dragoman.kube.client import APPLY_PATCH, KubeClient, decode
 from dragoman.kube.conditions import TransitionTimes, entry_key
-from dragoman.kube.errors import ApiError, ServerUnavailable
-from dragoman.kube.status_exact import is_needed, put_exactly
+from dragoman.kube.errors import REPLACED, ApiError, ServerUnavailable, replacement
+from dragoman.kube.status_exact import put_exactly, takes_it_for_another_allocation
 from dragoman.kube.status_json import entry_json
-from dragoman.kube.status_put import put_entries
 from dragoman.kube.times import timestamp
 from dragoman.kube.versions import Api, Versions
 from dragoman.model.claims import ClaimRef
@@ -77,23 +77,16 @@ class StatusWriter:
 
     async def _send(self, api: Api, claim: ClaimRef, devices: tuple[DeviceStatus, ...]) -> ClaimObject:
         entries = [self._entry(claim, device) for device in devices]
-        try:
-            return await self._send_json(api, claim, entries)
-        except ApiError as error:
-            if not is_needed(error):
-                raise
-        return await put_exactly(self._client, api, claim, self._driver, entries)
-
-    async def _send_json(self, api: Api, claim: ClaimRef, entries: list[JsonObject]) -> ClaimObject:
         if self._put != api.epoch:
             try:
                 return await self._apply(api, claim, entries)
             except (ApiError, ServerUnavailable) as error:
-                if _NEEDS_KEY not in str(error):
+                if _NEEDS_KEY in str(error):
+                    # Servers before 1.34 cannot apply an entry without its optional key.
+                    self._put = api.epoch
+                elif not takes_it_for_another_allocation(error):
                     raise
-            # Servers before 1.34 cannot apply an entry without its optional key.
-            self._put = api.epoch
-        return await put_entries(self._client, api, claim, self._driver, entries)
+        return await put_exactly(self._client, api, claim, self._driver, entries)
 
     async def _apply(self, api: Api, claim: ClaimRef, entries: list[JsonObject]) -> ClaimObject:
         path = f"{claim_path(api, claim)}/status"
@@ -104,7 +97,14 @@ class StatusWriter:
             "status": {"devices": entries} if entries else {},
         }
         query = {"fieldManager": self._driver, "force": "true"}
-        raw = await self._client.request("PATCH", path, query=query, body=body, content_type=APPLY_PATCH)
+        try:
+            raw = await self._client.request("PATCH", path, query=query, body=body, content_type=APPLY_PATCH)
+        except ApiError as error:
+            if error.status != HTTPStatus.CONFLICT:
+                raise
+            # The server itself lost to other writers a few times, or the UID was its precondition.
+            await self._learn(api, claim)
+            raise ServerUnavailable(f"others write {claim} too: {error.message}", status=error.status) from error
         return decode(path, raw, ClaimObject)
 
     def _entry(self, claim: ClaimRef, device: DeviceStatus) -> JsonObject:
@@ -116,13 +116,13 @@ class StatusWriter:
     async def _learn(self, api: Api, claim: ClaimRef) -> None:
         found = await get_claim(self._client, api, claim)
         if found.metadata.uid != claim.uid:
-            raise ApiError(409, "Conflict", "the claim was replaced")
+            raise replacement(claim)
         self._times.learn(claim.uid, (found.status.devices if found.status else None) or ())
 
     async def _still_allocated(self, api: Api, status: ClaimStatus) -> tuple[DeviceStatus, ...]:
         found = await get_claim(self._client, api, status.claim)
         if found.metadata.uid != status.claim.uid:
-            raise ApiError(409, "Conflict", "the claim was replaced")
+            raise replacement(status.claim)
         has = {(r.driver, r.pool, r.device, r.share_id or "") for r in found.allocated() or ()}
         return tuple(d for d in status.devices if (d.driver, d.pool, d.device, d.share_id or "") in has)
 
@@ -144,7 +144,7 @@ class StatusWriter:
 
     def _gone(self, error: ApiError) -> bool:
         replaced = error.status == 422 and any(cause.field == "metadata.uid" for cause in error.causes)
-        return replaced or error.status == 409 or (error.status == 404 and not error.not_served)
+        return replaced or error.reason == REPLACED or (error.status == 404 and not error.not_served)
 
     def _refused(self, claim: ClaimRef, error: ApiError) -> Refused | ServerUnavailable:
         what = f"the status of {claim} was refused"

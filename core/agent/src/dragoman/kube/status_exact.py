@@ -1,8 +1,10 @@
 """Device status by read and replace, with the rest of the claim byte by byte as it was.
 
-The server keeps opaque parameters as they were sent. Where that was not its own form (members in alphabetical order,
-no blanks), it takes any write that goes through JSON, server-side apply included, for one that changes the allocation,
-which holds them: refused with a cause for ``status.allocation`` (seen with 1.37). Protobuf carries them unread.
+It is for two kinds of claims that server-side apply cannot write. Servers before 1.34 take no entry without a share id.
+And every server keeps opaque parameters as they were sent: with blanks, or with members in another order than the
+alphabetical, they come out of an apply as other bytes, which counts as a change of the allocation that holds them
+(seen with 1.37). JSON is no way round: a server shows parameters without their blanks, and the patches that it merges
+itself pass through the same form. Protobuf carries them unread.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from google.protobuf.message import DecodeError
 from dragoman.kube._proto import claim_pb2
 from dragoman.kube.claims import ClaimObject, claim_path
 from dragoman.kube.client import KubeClient, decode
-from dragoman.kube.errors import ApiError, ServerUnavailable
+from dragoman.kube.errors import ApiError, ServerUnavailable, replacement
 from dragoman.kube.versions import Api
 from dragoman.model.claims import ClaimRef
 from dragoman_hookspecs import JsonObject
@@ -25,39 +27,43 @@ from dragoman_hookspecs import JsonObject
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 _MAGIC = b"k8s\x00"
 _TRIES = 5
+_ESCAPED = "<>&\u2028\u2029"
+"""What Go writes as an escape in JSON, beside what has to be."""
 
 
-def is_needed(error: ApiError) -> bool:
+def takes_it_for_another_allocation(error: ApiError | ServerUnavailable) -> bool:
     """Tell whether a write of device status was refused for a change of the allocation, which was not meant."""
-    return any(cause.field == "status.allocation" for cause in error.causes)
+    return isinstance(error, ApiError) and any(cause.field == "status.allocation" for cause in error.causes)
 
 
 async def put_exactly(
     client: KubeClient, api: Api, claim: ClaimRef, driver: str, entries: Sequence[JsonObject]
 ) -> ClaimObject:
-    """Replace the driver's entries and nothing else. Raises ``ApiError`` or ``ServerUnavailable``."""
+    """Replace the driver's entries and nothing else.
+
+    Raises ``ApiError`` with reason ``Replaced`` for another claim of that name, or as the server refuses, and
+    ``ServerUnavailable``, also where others write the claim each time in between.
+    """
     path = claim_path(api, claim)
-    for tries in reversed(range(_TRIES)):
-        found = await _read(client, path, claim)
-        body = replaced(found, claim, driver, entries)
+    for _ in range(_TRIES):
+        body = replaced(await _read(client, path), claim, driver, entries)
         try:
             answer = await client.request("PUT", f"{path}/status", body=body, content_type=PROTOBUF)
         except ApiError as error:
-            if error.status != HTTPStatus.CONFLICT or not tries:
+            if error.status != HTTPStatus.CONFLICT:
                 raise
         else:
             return decode(path, answer, ClaimObject)
-    raise AssertionError("the last try answers or raises")
+    raise ServerUnavailable(f"{claim} was changed by somebody else at each of {_TRIES} attempts", status=409)
 
 
-async def _read(client: KubeClient, path: str, claim: ClaimRef) -> bytes:
+async def _read(client: KubeClient, path: str) -> bytes:
     try:
         return await client.request("GET", path, accept=PROTOBUF)
     except ApiError as error:
-        # Refusals come as protobuf too, which is not read.
-        if error.status == HTTPStatus.NOT_FOUND:
-            raise ApiError(error.status, "NotFound", f"{claim} is gone", kind="resourceclaims") from error
-        raise
+        # Why is told in protobuf too; this one raises it as JSON tells it.
+        await client.get(path)
+        raise ServerUnavailable(f"{path} was refused and then it was not: {error}", status=error.status) from error
 
 
 def replaced(content: bytes, claim: ClaimRef, driver: str, entries: Sequence[JsonObject]) -> bytes:
@@ -72,7 +78,7 @@ def replaced(content: bytes, claim: ClaimRef, driver: str, entries: Sequence[Jso
     except DecodeError as error:
         raise ServerUnavailable(f"{claim} cannot be read as protobuf: {error}") from error
     if found.metadata.uid != claim.uid:
-        raise ApiError(HTTPStatus.CONFLICT, "Replaced", "the claim was replaced")
+        raise replacement(claim)
     others = [entry for entry in found.status.devices if entry.driver != driver]
     del found.status.devices[:]
     found.status.devices.extend([*others, *map(_entry, entries)])
@@ -89,10 +95,16 @@ def _entry(entry: JsonObject) -> claim_pb2.AllocatedDeviceStatus:
         conditions=[_condition(condition) for condition in entry["conditions"]],
     )
     if "data" in entry:
-        message.data.raw = msgspec.json.encode(entry["data"], order="deterministic")
+        message.data.raw = _canonical(entry["data"])
     if "networkData" in entry:
         message.networkData.CopyFrom(claim_pb2.NetworkDeviceData(**entry["networkData"]))
     return message
+
+
+def _canonical(data: JsonObject) -> bytes:
+    """Encode as the server does; otherwise the next apply of another driver would count as a change of this entry."""
+    text = msgspec.json.encode(data, order="sorted").decode()
+    return "".join(f"\\u{ord(letter):04x}" if letter in _ESCAPED else letter for letter in text).encode()
 
 
 def _condition(condition: JsonObject) -> claim_pb2.Condition:

@@ -28,11 +28,15 @@ class Faults:
     ``off`` holds the feature gates that are off: fields behind them are dropped on write.
     ``expire_after``: an ERROR event with 410 is sent to each watch after so many events (None: never).
     ``needs_share_id``: server-side apply refuses entries without ``shareID``, as servers before 1.34 do.
+    ``loose_parameters``: the opaque parameters of all claims were sent with blanks. What a server merges or reads as
+    JSON has none, so every write of claim status but one in protobuf changes the allocation, and is refused (seen
+    with 1.37).
     """
 
     def __init__(self, wake: Callable[[], None]) -> None:
         self.off: set[str] = set()
         self.needs_share_id = False
+        self.loose_parameters = False
         self.expire_after: int | None = None
         self.frozen = False
         self.cuts = 0
@@ -78,7 +82,7 @@ class Faults:
         """Behave again, and answer what hangs with 503."""
         self._rules.clear()
         self.off.clear()
-        self.frozen = self.needs_share_id = False
+        self.frozen = self.needs_share_id = self.loose_parameters = False
         self.expire_after = None
         self._released.set()
         self._released = asyncio.Event()

@@ -13,7 +13,7 @@ from typing import Any
 from aiohttp import web
 
 from dragoman_hookspecs import JsonObject
-from dragoman_testkit.sandbox.apiserver import selectors, watching
+from dragoman_testkit.sandbox.apiserver import protobuf, selectors, watching
 from dragoman_testkit.sandbox.apiserver.convert import to_stored, to_version
 from dragoman_testkit.sandbox.apiserver.errors import ApiFault, bad_request, expired, no_manager, not_served
 from dragoman_testkit.sandbox.apiserver.faults import Faults
@@ -57,7 +57,7 @@ class Frontend:
             lose = await self.faults.meet(verb, request.path)
             answer = await self._answer(request, target, verb)
         except ApiFault as fault:
-            answer, lose = _failure(fault), False
+            answer, lose = _failure(request, fault), False
         if lose and request.transport is not None:
             request.transport.abort()
         return answer
@@ -86,7 +86,7 @@ class Frontend:
         if verb == "deletecollection":
             return _json(self._delete_collection(request, target))
         if verb == "get":
-            return self._shown(target, self.registry.get(resource, namespace, target.name or ""))
+            return self._got(request, target)
         if verb == "create":
             made = self.registry.create(resource, to_stored(resource, target.version, body), namespace)
             return self._shown(target, made, 201)
@@ -95,10 +95,18 @@ class Frontend:
             return self._shown(target, self.registry.delete(resource, namespace, target.name or "", *options))
         return self._shown(target, self._write(request, target, verb, body))
 
+    def _got(self, request: web.Request, target: Target) -> web.Response:
+        found = self.registry.get(target.resource, target.namespace or "", target.name or "")
+        if target.resource == CLAIMS and _wants_protobuf(request):
+            return web.Response(body=protobuf.encode(found), content_type=protobuf.TYPE)
+        return self._shown(target, found)
+
     def _write(self, request: web.Request, target: Target, verb: str, body: JsonObject) -> JsonObject:
         resource, namespace, name = target.resource, target.namespace or "", target.name or ""
         status = target.subresource == "status"
         _check_name(body, name)
+        if status and resource == CLAIMS and self.faults.loose_parameters and request.content_type != protobuf.TYPE:
+            self.registry.refuse_allocation(resource, namespace, name)
         if verb == "apply":
             _check_apply(request, target, body)
         if verb == "update":
@@ -188,6 +196,8 @@ async def _body(request: web.Request) -> JsonObject:
     raw = await request.read()
     if not raw:
         return {}
+    if request.content_type == protobuf.TYPE:
+        return protobuf.decode(raw)
     if request.method == "PATCH" and not request.content_type.startswith((APPLY, *MERGE)):
         raise ApiFault(415, "UnsupportedMediaType", f"unsupported patch {request.content_type}")
     try:
@@ -219,7 +229,13 @@ def _json(obj: JsonObject, status: int = 200) -> web.Response:
     return web.Response(status=status, body=json.dumps(obj).encode(), content_type="application/json")
 
 
-def _failure(fault: ApiFault) -> web.Response:
+def _wants_protobuf(request: web.Request) -> bool:
+    return request.headers.get("Accept") == protobuf.TYPE
+
+
+def _failure(request: web.Request, fault: ApiFault) -> web.Response:
+    if _wants_protobuf(request):
+        return web.Response(status=fault.code, body=protobuf.failure(fault), content_type=protobuf.TYPE)
     answer = _json(fault.status(), fault.code)
     if fault.retry_after is not None:
         answer.headers["Retry-After"] = str(fault.retry_after)

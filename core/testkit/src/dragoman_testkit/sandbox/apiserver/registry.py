@@ -14,7 +14,7 @@ from dragoman_testkit.sandbox.apiserver.errors import Cause, already_exists, con
 from dragoman_testkit.sandbox.apiserver.gates import drop_gated
 from dragoman_testkit.sandbox.apiserver.resources import CLAIMS, SLICES, Resource
 from dragoman_testkit.sandbox.apiserver.store import Store, key_of
-from dragoman_testkit.sandbox.apiserver.validate_claims import allocated, check_claim, device_key
+from dragoman_testkit.sandbox.apiserver.validate_claims import ALLOCATION_CHANGED, allocated, check_claim, device_key
 from dragoman_testkit.sandbox.apiserver.validate_slices import check_slice
 
 _SERVER_METADATA = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
@@ -66,6 +66,11 @@ class Registry:
         old = self.get(resource, namespace, name)
         self._check_patched(resource, old, patch.get("metadata") or {})
         return self._replace(resource, old, apply.apply_devices(old, patch, manager, **strict))
+
+    def refuse_allocation(self, resource: Resource, namespace: str, name: str) -> None:
+        """Refuse a write of status for changing the allocation of a claim that has one."""
+        if (self.get(resource, namespace, name).get("status") or {}).get("allocation"):
+            raise invalid(resource, name, [ALLOCATION_CHANGED])
 
     def merge(self, resource: Resource, namespace: str, name: str, patch: JsonObject, *, status: bool) -> JsonObject:
         """Apply a merge patch."""

@@ -15,6 +15,7 @@ RESERVED_FOR = 256
 CONDITIONS = 8
 DATA_BYTES = 10240
 IPS = 16
+ALLOCATION_CHANGED = Cause("status.allocation", "FieldValueInvalid", "field cannot be modified once set")
 _UUID = re.compile(r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 _REASON = re.compile(r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$")
 
@@ -50,7 +51,7 @@ def check_claim(obj: JsonObject, old: JsonObject | None) -> Iterator[Cause]:
 def _check_allocation(status: JsonObject, before: JsonObject) -> Iterator[Cause]:
     allocation = status.get("allocation")
     if before.get("allocation") and allocation and allocation != before["allocation"]:
-        yield Cause("status.allocation", "FieldValueInvalid", "field cannot be modified once set")
+        yield ALLOCATION_CHANGED
     results = ((allocation or {}).get("devices") or {}).get("results") or ()
     if len(results) > RESULTS:
         yield Cause("status.allocation.devices.results", "FieldValueTooMany", f"must have at most {RESULTS} items")
