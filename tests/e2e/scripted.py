@@ -130,6 +130,7 @@ def _report(device: str, state: str, message: str = "", timeout: float = 5.0) ->
 
 
 def manager(type_: str) -> DeviceManager:
-    """Give the descriptor of a manager of this type; its settings key is the same."""
-    class_ = type(f"Scripted{type_.title()}", (Scripted,), {"type": type_})
+    """Give the descriptor of a manager of this type; its settings key is the same. ``plain`` watches no health."""
+    changes = {"watch_health": None} if type_ == "plain" else {}
+    class_ = type(f"Scripted{type_.title()}", (Scripted,), {"type": type_, **changes})
     return DeviceManager(type=type_, settings_key=type_, settings=ScriptedSettings, create=class_)

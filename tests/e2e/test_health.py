@@ -14,10 +14,11 @@ from tests.e2e.workplace import workplace
 
 @pytest_asyncio.fixture(loop_scope="session", scope="module")
 async def watched() -> AsyncIterator[Trial]:
-    """A node with a manager that watches the health of its two devices."""
+    """A node with a manager that watches the health of its two devices, and one that does not."""
     async with workplace() as make:
         trial = await make()
         script = trial.script("odd")
+        trial.script("plain")
         script.play(health={"odd0": ["Healthy", "", 30.0], "odd1": ["Healthy", "", 30.0]})
         await trial.start()
         yield trial
@@ -79,3 +80,16 @@ async def test_a_report_is_repeated_before_it_expires_and_silence_is_unknown(wat
     await eventually(lambda: seen(trial, "odd1")[0] == "Healthy", "the watch is begun again")
     trial.odd.play()
     await eventually(lambda: seen(trial, "odd1")[0] == "Unknown", "a manager that is silent for too long")
+
+
+async def test_devices_of_a_manager_that_cannot_be_scanned_are_unknown_until_it_can(watched: Trial) -> None:
+    trial, published = watched, watched.published()
+    await eventually(lambda: seen(trial, "plain0") == ("Healthy", ""), "a scan vouches for devices without a watch")
+    trial.scripts["plain"].play(discover_devices="raise")
+    trial.start_pod("hint", request=objects.request(device_class_name="dummy"))
+    await eventually(lambda: seen(trial, "plain0")[0] == "Unknown", "a scan that fails vouches for nothing")
+    assert "discover_devices is broken" in seen(trial, "plain0")[1]
+    assert trial.published() == published
+    trial.scripts["plain"].play()
+    await eventually(lambda: seen(trial, "plain0") == ("Healthy", ""), "the next scan does")
+    await trial.clean()
