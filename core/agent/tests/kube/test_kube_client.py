@@ -74,6 +74,16 @@ async def test_nobody_listening_is_unavailable() -> None:
             await client.get("/version")
 
 
+async def test_a_server_that_fails_in_tls_is_unavailable_to_requests_and_watches(server: ApiServer) -> None:
+    # It answers in plain text, which no TLS client understands.
+    async with KubeClient(Access(server=server.url.replace("http:", "https:"))) as client:
+        with pytest.raises(Unavailable, match=r"cannot be reached: .*SSL"):
+            await client.get("/version")
+        async with asyncio.timeout(5), client.watch(SLICES, {"watch": "true"}, silence=60) as events:
+            with pytest.raises(Unavailable, match=r"cannot be reached: .*SSL"):
+                await anext(aiter(events))
+
+
 async def test_a_request_that_is_never_answered_is_unavailable() -> None:
     with silent_server() as url:
         async with KubeClient(Access(server=url), timeout=0.1) as client:

@@ -10,7 +10,7 @@ from dragoman.kube.conditions import TransitionTimes
 from dragoman.kube.status import StatusWriter
 from dragoman.kube.versions import Versions
 from dragoman.model.claims import ClaimRef
-from dragoman.model.errors import Unavailable
+from dragoman.model.errors import Refused, Unavailable
 from dragoman.model.status import ClaimStatus, Condition, DeviceStatus
 from dragoman_hookspecs import JsonObject
 from dragoman_testkit.fakes.clock import VirtualClock
@@ -202,10 +202,21 @@ async def test_without_permission_for_the_subresource_the_error_names_it(
         await writer.write(ClaimStatus(claim=ref, devices=(device("a"),)))
 
 
-async def test_an_unavailable_server_is_told(server: ApiServer, writer: StatusWriter) -> None:
+@pytest.mark.parametrize("status", [401, 500])
+async def test_an_unavailable_server_is_told(server: ApiServer, writer: StatusWriter, status: int) -> None:
     ref = make_claim(server, result("a"))
-    server.faults.fail(500, verb="apply")
+    server.faults.fail(status, verb="apply")
     with pytest.raises(Unavailable):
+        await writer.write(ClaimStatus(claim=ref, devices=(device("a"),)))
+
+
+async def test_what_the_server_will_never_take_is_refused_with_its_causes(
+    server: ApiServer, writer: StatusWriter
+) -> None:
+    ref = make_claim(server, result("a"))
+    cause = Cause("status.devices[0].data", "FieldValueTooLong", "too long")
+    server.faults.fail(422, verb="apply", reason="Invalid", causes=[cause])
+    with pytest.raises(Refused, match=r"ns/c was refused: status.devices\[0\].data: too long"):
         await writer.write(ClaimStatus(claim=ref, devices=(device("a"),)))
 
 

@@ -122,8 +122,12 @@ class KubeClient:
             except ProtocolError as error:
                 if not tries:
                     raise ServerUnavailable(f"{method} {path}: the connection broke: {error}") from error
-            except (HTTPError, OSError) as error:
-                raise ServerUnavailable(f"{method} {path}: the API server cannot be reached: {error}") from error
+            except Exception as error:
+                # The official client hides failures of TLS in an exception of its own.
+                cause = error if isinstance(error, (HTTPError, OSError)) else error.__context__
+                if not isinstance(cause, (HTTPError, OSError)):
+                    raise
+                raise ServerUnavailable(f"{method} {path}: the API server cannot be reached: {cause}") from error
 
     def _open_once(
         self,

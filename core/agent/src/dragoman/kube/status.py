@@ -25,6 +25,9 @@ GATE = "DRAResourceClaimDeviceStatus"
 _NOT_ALLOCATED = "must be an allocated device"
 _NEEDS_KEY = 'omits key field "shareID"'
 
+_FINAL = (HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY)
+"""Refusals of what is written; others are of the writer or the moment."""
+
 
 class StatusWriter:
     """Satisfies the engine's ``ClaimStatusSink``. One write of a claim at a time is the caller's business.
@@ -159,5 +162,8 @@ class StatusWriter:
                 need = f"{verbs} on resourceclaims/driver (resource.k8s.io) for the resource name {self._driver}"
                 sentence = f"{what}: {cause.message}; the agent's account needs the verbs {need}"
                 return ServerUnavailable(sentence, status=error.status)
+        if error.status not in _FINAL:
+            # An account whose token was turned down, or one of several servers that is of another version.
+            return ServerUnavailable(f"{what}: {error}", status=error.status)
         causes = ", ".join(map(str, error.causes)) or error.message
         return Refused(f"{what}: {causes}")

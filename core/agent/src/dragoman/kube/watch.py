@@ -67,15 +67,18 @@ class WatchStream:
         self._give(None)
 
     def _follow(self) -> None:
-        end: DragomanError | None = None
+        # Whatever ends this thread, nobody may wait for it any more.
+        end: DragomanError | None = ServerUnavailable(f"{self._what}: the stream broke")
         try:
             for event in self._events():
                 self._give(event)
+            end = None
         except DragomanError as error:
             end = error
         except (HTTPError, OSError, msgspec.DecodeError) as error:
             end = ServerUnavailable(f"{self._what}: the stream broke: {error}")
-        self._give(end)
+        finally:
+            self._give(end)
 
     def _events(self) -> Iterator[WatchEvent]:
         response = self._connect()
