@@ -13,7 +13,6 @@ import gc
 import os
 import socket
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
@@ -33,7 +32,7 @@ from dragoman.engine.inventory import NodeInventory
 from dragoman.engine.node import CurrentEngine, Engine
 from dragoman.engine.publisher import Publisher
 from dragoman.engine.reporting import Reporting
-from dragoman.engine.views import allocation_views, device_views
+from dragoman.engine.views import allocation_views, device_views, plugin_views
 from dragoman.hooks import Hooks
 from dragoman.kubelet.edge import KubeletEdge
 from dragoman.live import LiveSettings
@@ -230,7 +229,7 @@ class Agent:
                     async with asyncio.timeout(NRI_WITHIN):
                         await self._nri.wait_for(lambda state: state.synchronized)
         else:
-            await self._sandboxes.resynchronize()
+            await self.catch_up()
         await self._inventory.wait_first()
         await self._kubelet.serve()
         self._kubelet.register()
@@ -240,6 +239,10 @@ class Agent:
         gc.collect()
         gc.freeze()  # what start-up made lives as long as the process; collecting it costs 100 ms each time
         logger.info("node {} is served as driver {}", self._node, self._live.now.driver_name)
+
+    async def catch_up(self) -> None:
+        """Learn the sandboxes that came and went while the gate was closed."""
+        await self._sandboxes.resynchronize()
 
     async def become_passive(self) -> None:
         """End all work that changes devices, slices or claim status; the sockets stay."""
@@ -277,15 +280,16 @@ class Agent:
         applied = await self.hooks.apply_settings(assembly.sections(new))
         self._live.take(new, applied.failures)
         self._applied(self._live.now)
-        with contextlib.suppress(Unavailable):  # an agent that is not active recovers all of them when it becomes so
-            for type_ in applied.recreated:
-                await self._current.engine.recovering.recover_manager(type_)
         self._inventory.managers_changed()
         self._publisher.poke()
         if self._live.error:
             logger.error(self._live.error)
         waiting = ", ".join(self._live.need_restart)
         logger.info("settings are reloaded{}", f"; a restart is needed for {waiting}" if waiting else "")
+        for type_ in applied.recreated:
+            with contextlib.suppress(Unavailable):  # an agent that is not active recovers all when it becomes so
+                async with self._gate.operation(f"recover the devices of {type_}"):
+                    await self._current.engine.recovering.recover_manager(type_)
 
     # --- background --------------------------------------------------------------------------------------------------
 
@@ -355,8 +359,8 @@ class Agent:
             "apiRequests": self._outside.kube.client.requests,
         }
 
-    async def _on_plugins(self, _: Call) -> list[JsonObject]:
-        return [asdict(status) for status in self.hooks.statuses()]
+    async def _on_plugins(self, _: Call) -> Sequence[JsonObject]:
+        return plugin_views(self.hooks.statuses(), self._inventory.degraded())
 
     async def _on_devices(self, _: Call) -> Sequence[JsonObject]:
         return device_views(self._advertised, self._current.engine.parts.ledger)

@@ -284,6 +284,15 @@ async def test_a_manager_that_is_enabled_later_is_scanned_at_once() -> None:
         assert node.inventory.owner("other") is None
 
 
+async def test_managers_that_have_other_settings_are_scanned_soon() -> None:
+    node = Node(FakeManager(inventory=listing("dummy0")))
+    async with node.running():
+        node.hooks.fakes["dummy"].inventory = listing("dummy0", "dummy1")
+        node.inventory.managers_changed()
+        await node.clock.advance(1)
+        assert node.names() == ["dummy0", "dummy1"]
+
+
 async def test_links_that_come_and_go_during_scans_never_leave_a_partial_list() -> None:
     node = Node(FakeManager(inventory=listing(*(f"d{number}" for number in range(20)))))
     seen: list[int] = []

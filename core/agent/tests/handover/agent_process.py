@@ -135,6 +135,9 @@ class Agent:
         await self._control.publish()
         await self._step("become_active")
 
+    async def catch_up(self) -> None:
+        await self._step("catch_up")
+
     async def become_passive(self) -> None:
         await self._step("become_passive")
 

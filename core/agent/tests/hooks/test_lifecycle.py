@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -120,6 +121,26 @@ async def test_plugins_serve_again_when_they_are_started_again(make: Any, alloc:
         assert await node.hooks.setup_device("dummy", alloc(), {}) == Prepared()
         await node.hooks.stop()
     assert [hook for hook, _ in node.objects["dummy"].calls] == ["start", "setup_device", "stop"] * 3
+
+
+async def test_a_stop_that_was_cut_short_is_made_up_for_by_start_and_nothing_starts_twice(make: Any) -> None:
+    node = make(one="full", two="full")
+    begun, release = threading.Event(), threading.Event()
+
+    def hang(_: Any) -> None:
+        begun.set()
+        release.wait(10)
+
+    node.script("two", "stop", hang)
+    await node.hooks.start()
+    stopping = asyncio.create_task(node.hooks.stop())
+    await asyncio.to_thread(begun.wait, 10)
+    stopping.cancel()
+    await asyncio.wait({stopping})
+    release.set()
+    await node.hooks.start()
+    assert [hook for hook, _ in node.objects["one"].calls] == ["start"]
+    assert [hook for hook, _ in node.objects["two"].calls] == ["start", "stop", "start"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

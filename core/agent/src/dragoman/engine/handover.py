@@ -88,7 +88,11 @@ class Node(Protocol):
         """Open the ledger; the lock is held."""
 
     async def recover(self) -> None:
-        """Undo what is unfinished, recover devices, assert files. Operations of its own pass the closed gate."""
+        """Start the plugins, undo what is unfinished, recover devices, assert files.
+
+        Operations of its own pass the closed gate. Called before each ``become_active``, also with the ledger still
+        open and plugins stopped by ``become_passive`` or by a part of it.
+        """
 
     async def become_active(self) -> None:
         """Serve: sockets that are not there yet, runtime connection, background work. The gate is open.
@@ -97,6 +101,9 @@ class Node(Protocol):
         ``become_passive``, with the ledger still open or opened anew: sandboxes that came or went meanwhile must be
         learned (``GatedSandboxes.resynchronize``).
         """
+
+    async def catch_up(self) -> None:
+        """Learn what the runtime told while the gate was closed for a handover that came to nothing."""
 
     async def become_passive(self) -> None:
         """End all background work that uses the ledger or changes devices, slices or claim status; keep the sockets.
@@ -209,10 +216,7 @@ class Handover:
         self._course.go(State.RECOVERING, "the ledger and the devices are brought in order")
         try:
             await self._node.open_ledger()
-            async with self._gate.exclusive("recovery"):
-                await self._node.recover()
-            self._gate.open()
-            await self._node.become_active()
+            await self._serve()
         except BaseException as error:
             self._gate.close()
             await _attempt("end its operations", lambda: self._gate.drain(self._clock, DRAIN_WITHIN))
@@ -221,6 +225,12 @@ class Handover:
             self._course.go(otherwise, f"recovery failed: {error}")
             raise
         self._course.go(State.ACTIVE)
+
+    async def _serve(self) -> None:
+        async with self._gate.exclusive("recovery"):
+            await self._node.recover()
+        self._gate.open()
+        await self._node.become_active()
 
     async def _let_go(self) -> None:
         await _attempt("close the ledger", self._node.close_ledger)
@@ -261,11 +271,15 @@ class Handover:
             work.result()
         finally:
             work.cancel()
+            # What is still on its way to rest must not meet what begins again.
+            await asyncio.wait({work})
 
     async def _stay(self, *, again: bool) -> None:
-        self._gate.open()
         if again:
-            await _attempt("go on as the active agent", self._node.become_active)
+            await _attempt("go on as the active agent", self._serve)
+        self._gate.open()
+        if not again:
+            await _attempt("make up for what it missed", self._node.catch_up)
         self._course.go(State.ACTIVE)
 
     async def newcomer_serves(self, newcomer: Newcomer) -> None:

@@ -107,7 +107,12 @@ class NodeInventory:
             self._bells[manager].ring()
 
     def managers_changed(self) -> None:
-        """Say that managers were loaded, enabled or disabled: the list of one that is off goes away."""
+        """Say that managers were loaded, enabled, disabled or have other settings.
+
+        The list of one that is off goes away, the others are scanned again soon.
+        """
+        for bell in self._bells.values():
+            bell.ring()
         self._managers.ring()
 
     def stock(self, device: str | None = None) -> Stock:

@@ -79,20 +79,26 @@ class Lifecycle:
         self._started: set[PluginCalls] = set()
         self._watches: dict[PluginCalls, list[Watch]] = {}
         self._retries: dict[PluginCalls, asyncio.Task[None]] = {}
-        self._applying = asyncio.Lock()
+        self._changing = asyncio.Lock()
 
     async def start(self) -> None:
-        """Start the plugins in their order; one that fails is down, and tried again until ``stop``."""
-        self._loop = asyncio.get_running_loop()
-        for calls in self.served:
-            await self._start_or_retry(calls)
+        """Start the plugins in their order; one that fails is down, and tried again until ``stop``.
+
+        Those that are started already stay as they are.
+        """
+        async with self._changing:
+            self._loop = asyncio.get_running_loop()
+            for calls in self.served:
+                if calls not in self._started and calls not in self._retries:
+                    await self._start_or_retry(calls)
 
     async def stop(self) -> None:
-        """Stop in reverse. Hanging threads are left behind."""
-        for calls in reversed(self.served):
-            await self._stop_one(calls)
-            calls.close()
-        self._loop = None
+        """Stop in reverse. Hanging threads are left behind. Cut short, ``start`` starts again what was stopped."""
+        async with self._changing:
+            for calls in reversed(self.served):
+                await self._stop_one(calls)
+                calls.close()
+            self._loop = None
 
     def statuses(self) -> Sequence[PluginStatus]:
         """Tell the state of every plugin, with what its start said and which calls hang."""
@@ -105,7 +111,7 @@ class Lifecycle:
     async def apply_settings(self, sections: Sections) -> Applied:
         """Give each plugin its new section; a failure costs that plugin its change and nobody else anything."""
         changed, recreated, failures = [], [], {}
-        async with self._applying:
+        async with self._changing:
             for calls in tuple(self.served):
                 name = calls.plugin.status.name
                 try:
@@ -153,10 +159,11 @@ class Lifecycle:
             retry.cancel()
         for watch in self._watches.pop(calls, ()):
             watch.stop()
-        if calls in self._started and calls.plugin.has("stop"):
+        was_started = calls in self._started
+        self._started.discard(calls)
+        if was_started and calls.plugin.has("stop"):
             with contextlib.suppress(DragomanError):  # is in the log, and nothing else can be done
                 await calls.call("stop")
-        self._started.discard(calls)
         calls.down = ""
 
     async def _apply(self, calls: PluginCalls, sections: Sections) -> str:
