@@ -92,8 +92,7 @@ class Attaching:
 
     async def _end(self, row: AllocationRow, attachment: AttachmentRow, sandbox: Sandbox) -> None:
         """End an attachment that stands in the way, if it may be ended."""
-        netns = Netns(path=attachment.netns_path, cookie=attachment.netns_cookie)
-        alive = attachment.state is AttachmentState.ATTACHED and await self.parts.links.same_netns(netns)
+        alive = attachment.state is AttachmentState.ATTACHED and await self.parts.links.same_netns(attachment.netns)
         if alive and attachment.pod_uid != sandbox.pod_uid:
             raise AttachedElsewhere(
                 f"device {row.key.device} of {row.claim} is attached to pod "
@@ -166,7 +165,7 @@ class Attaching:
 
     async def _bring_back(self, row: AllocationRow, attachment: AttachmentRow) -> None:
         parts = self.parts
-        netns: Netns | None = Netns(path=attachment.netns_path, cookie=attachment.netns_cookie)
+        netns: Netns | None = attachment.netns
         if netns and not await parts.links.same_netns(netns):
             netns = None
         try:

@@ -31,7 +31,7 @@ from dragoman.model.rebuild import own_entries
 from dragoman.model.records import AllocationRow
 from dragoman.model.states import AllocationState
 from dragoman.model.status import ClaimStatus
-from dragoman_hookspecs import DragomanError, Netns, Prepared, rules
+from dragoman_hookspecs import DragomanError, Prepared, rules
 
 Find = Callable[[str], Known | None]
 """Finds an advertised device by name."""
@@ -154,8 +154,7 @@ class Claims:
         if any(row.state is not AllocationState.PREPARED for row in rows):
             return
         for attachment in (each for row in rows for each in self._parts.ledger.attachments_of(row.key)):
-            netns = Netns(path=attachment.netns_path, cookie=attachment.netns_cookie)
-            if await self._parts.links.same_netns(netns):
+            if await self._parts.links.same_netns(attachment.netns):
                 raise UnusableClaim(
                     f"{claim.ref} is recorded with other devices than it has now, and device "
                     f"{attachment.key.allocation.device} of it is in pod {attachment.pod_namespace}/"

@@ -13,7 +13,7 @@ from dragoman.model.errors import ClaimNotFound, ClaimReplaced, Unavailable
 from dragoman.model.plan import key_of
 from dragoman.model.records import AllocationRow
 from dragoman.model.states import AllocationState
-from dragoman_hookspecs import DragomanError, Netns
+from dragoman_hookspecs import DragomanError
 
 
 class Orphans:
@@ -69,8 +69,7 @@ class Orphans:
     async def _is_orphan(self, rows: Sequence[AllocationRow]) -> bool:
         for row in rows:
             for attachment in self._parts.ledger.attachments_of(row.key):
-                netns = Netns(path=attachment.netns_path, cookie=attachment.netns_cookie)
-                if await self._parts.links.same_netns(netns):
+                if await self._parts.links.same_netns(attachment.netns):
                     return False
         try:
             return await self._claim_is_gone(rows) and not await self._kubelet_knows(rows[0])

@@ -59,8 +59,7 @@ class Locating:
     async def _of_link(self, row: AllocationRow, link: Link, told: Whereabouts | None) -> AttachmentRow | None:
         candidates = [told.attachment(row.key)] if told is not None else []
         for candidate in [*candidates, *await self._entitled(row)]:
-            netns = Netns(path=candidate.netns_path, cookie=candidate.netns_cookie)
-            if (inside := await self._inside(link, netns)) is not None:
+            if (inside := await self._inside(link, candidate.netns)) is not None:
                 former, attached = inside
                 state = told.attached.state if told and told.attached else row.prepared.state if row.prepared else {}
                 snapshot = told.snapshot if told and told.snapshot else former

@@ -93,9 +93,8 @@ class Recovering:
     async def _verify_attachments(self) -> None:
         """Open the guards of attachments that are as recorded; bring the others back, guard first."""
         for attachment in self.parts.ledger.attachments():
-            netns = Netns(path=attachment.netns_path, cookie=attachment.netns_cookie)
-            if attachment.state is AttachmentState.ATTACHED and await self._is_inside(attachment, netns):
-                await _attempt("guard opened", self.parts.cdi.open_guard(attachment.key.allocation, netns))
+            if attachment.state is AttachmentState.ATTACHED and await self._is_inside(attachment, attachment.netns):
+                await _attempt("guard opened", self.parts.cdi.open_guard(attachment.key.allocation, attachment.netns))
             else:
                 await self._detach(attachment)
 

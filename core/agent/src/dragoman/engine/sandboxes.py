@@ -139,8 +139,7 @@ class Sandboxes:
         """Tell whether a device may stay in a sandbox that the runtime did not list: it may be newer than the list."""
         if attachment.state is AttachmentState.DETACHING:
             return False
-        netns = Netns(path=attachment.netns_path, cookie=attachment.netns_cookie)
-        return await self._parts.links.same_netns(netns)
+        return await self._parts.links.same_netns(attachment.netns)
 
     def _is_in(self, key: AllocationKey, sandbox: Sandbox) -> bool:
         return any(

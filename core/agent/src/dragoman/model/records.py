@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from dragoman.model.claims import ClaimRef, Consumer
 from dragoman.model.states import AllocationState, AttachmentState
-from dragoman_hookspecs import Attached, Device, JsonObject, Prepared
+from dragoman_hookspecs import Attached, Device, JsonObject, Netns, Prepared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -79,3 +79,8 @@ class AttachmentRow:
     snapshot: JsonObject | None = None
     attached: Attached | None = None
     failure: str = ""
+
+    @property
+    def netns(self) -> Netns:
+        """The network namespace of the sandbox."""
+        return Netns(path=self.netns_path, cookie=self.netns_cookie)
