@@ -13,6 +13,7 @@ import gc
 import os
 import socket
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
