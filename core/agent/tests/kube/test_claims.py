@@ -23,8 +23,8 @@ def reader(client: KubeClient, versions: Versions, clock: VirtualClock) -> Claim
     return ClaimReader(client, versions, clock, TransitionTimes())
 
 
-def make_claim(server: ApiServer, status: dict[str, Any] | None = None) -> ClaimRef:
-    annotations = {"resource.kubernetes.io/pod-claim-name": "nic"}
+def make_claim(server: ApiServer, status: dict[str, Any] | None = None, *, pod_claim: str = "nic") -> ClaimRef:
+    annotations = {"resource.kubernetes.io/pod-claim-name": pod_claim}
     claim = server.create(
         {
             "apiVersion": "resource.k8s.io/v1",
@@ -96,6 +96,11 @@ async def test_a_claim_is_the_same_in_every_version_with_the_results_of_all_driv
         Consumer(resource="podgroups", name="g", uid="u2", api_group="scheduling.k8s.io"),
     )
     assert (claim.pod_claim_name, claim.generation) == ("nic", 1)
+
+
+async def test_an_empty_name_in_the_pod_is_none(server: ApiServer, reader: ClaimReader) -> None:
+    claim = await reader.read(make_claim(server, FULL_STATUS, pod_claim=""))
+    assert claim.pod_claim_name is None
 
 
 async def test_a_claim_without_allocation_has_no_results(server: ApiServer, reader: ClaimReader) -> None:

@@ -8,8 +8,10 @@ import pytest
 
 from dragoman.kube.access import Access
 from dragoman.kube.client import KubeClient
+from dragoman.kube.slice_cache import SliceCache
+from dragoman.kube.slice_follow import SliceFollower
 from dragoman.kube.slices import SlicePublisher
-from dragoman.kube.versions import Versions
+from dragoman.kube.versions import Api, Versions
 from dragoman.model.errors import Unavailable
 from dragoman.model.slices import PoolSpec, SliceSpec
 from dragoman_hookspecs import Device
@@ -218,3 +220,25 @@ async def test_closing_ends_the_watch(server: ApiServer, publisher: SlicePublish
     await clock.advance(120)
     assert published(server) == []
     assert clock.pending() == 0
+
+
+async def test_a_fault_while_following_is_logged_and_does_not_end_it(client: KubeClient, clock: VirtualClock) -> None:
+    asked: list[float] = []
+
+    async def position() -> tuple[Api, str]:
+        asked.append(clock.monotonic())
+        raise KeyError("pool")
+
+    follower = SliceFollower(
+        client,
+        clock,
+        SliceCache(lambda _deleted: None),
+        selector="",
+        silence=60.0,
+        position=position,
+        lost=lambda: None,
+    )
+    follower.start()
+    await clock.advance(1.0)
+    follower.stop()
+    assert asked == [0.0, 1.0]

@@ -18,7 +18,7 @@ from dragoman.model.claims import AllocationResult, Claim, ClaimRef, Consumer, O
 from dragoman.model.errors import ClaimNotFound, ClaimReplaced, Unavailable
 
 POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
-"""Annotation of a claim made from a template: the name under ``pod.spec.resourceClaims``."""
+"""Annotation of a claim made from a template: the name under ``pod.spec.resourceClaims``. Empty is none (KEP-5304)."""
 
 
 class Result(msgspec.Struct, rename="camel"):
@@ -177,7 +177,7 @@ def _claim(ref: ClaimRef, found: ClaimObject) -> Claim:
         config=tuple(_config(entry, entry.opaque) for entry in devices.config or () if entry.opaque),
         reserved_for=tuple(map(_consumer, status.reserved_for or ())),
         entries=tuple(map(_entry, status.devices or ())),
-        pod_claim_name=(found.metadata.annotations or {}).get(POD_CLAIM_NAME),
+        pod_claim_name=(found.metadata.annotations or {}).get(POD_CLAIM_NAME) or None,
         resource_version=found.metadata.resource_version,
         generation=found.metadata.generation or 0,
     )

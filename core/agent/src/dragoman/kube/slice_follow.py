@@ -69,6 +69,8 @@ class SliceFollower:
                 if expired:
                     self._pause = _PAUSES[0]  # the server is well, and forgets early
                 logger.log("DEBUG" if expired else "WARNING", "the watch of this node's slices ended: {}", error)
+            except Exception:  # noqa: BLE001 - with nobody who follows, slices that a kubelet wiped would stay away
+                logger.exception("following this node's slices failed; it begins again")
             self._lost()
             await self._clock.sleep(self._pause)
             self._pause = min(self._pause * 2, _PAUSES[1])
