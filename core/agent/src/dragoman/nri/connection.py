@@ -77,7 +77,10 @@ class Connection:
                 raise CallError(Code.DEADLINE_EXCEEDED, f"{method} was not answered within {limit:g} s")
             return future.result()
         finally:
-            if self._waiting.pop(stream, None) and not future.done():
+            self._waiting.pop(stream, None)
+            if future.done():
+                future.exception()  # has been seen, also where the caller is cancelled in this very moment
+            else:
                 self._client.abandon(stream)
 
     def close(self) -> None:
