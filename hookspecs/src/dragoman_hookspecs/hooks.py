@@ -5,8 +5,8 @@ Rules for all of them:
 
 - Hooks are plain functions: netlink, sysfs and setns block. Each plugin has a worker thread of its own (more if its
   descriptor says so), and scans have another, so one plugin never waits for a second one.
-- A call has a time limit. One that passes it is *unknown*: the device is set aside, nothing else is asked of it, and
-  freeing waits until the call has really returned.
+- A call has a time limit. One that passes it is *unknown*: until it has really returned, other calls for its device
+  fail at once, and detaching and freeing wait for it.
 - Everything that a hook returns as state is JSON and lives in the ledger.
 - An exception other than those of ``dragoman_hookspecs.errors`` is a fault of the plugin and shown by its name.
 """
@@ -33,7 +33,7 @@ def start() -> None:
     """Begin work: open handles, create what the settings ask for.
 
     When: after ``create``, before any other hook; in the name order of the plugins.
-    How often: once; again with back-off while it raises.
+    How often: once; again with back-off while it raises, and after a ``stop`` where the agent becomes active again.
     May already be true: what it creates exists from an earlier life of the agent.
     Never: block for longer than the limit; touch devices that the ledger holds.
     Raises: anything marks the plugin degraded; it is tried again.
@@ -44,7 +44,8 @@ def start() -> None:
 def stop() -> None:
     """End work: close handles. Prepared devices stay as they are.
 
-    When: at shutdown in reverse order, and before the object is made anew for other settings.
+    When: in reverse order at shutdown and before another agent of the node takes over; before the object is made anew
+    for other settings.
     How often: once for each successful ``start``.
     May already be true: a watch hook is still returning.
     Never: free, detach or withdraw a device.
@@ -68,7 +69,7 @@ def apply_settings(request: req.ApplySettings) -> None:
 def discover_devices() -> Inventory:  # type: ignore[empty-body]
     """List every device of this manager that exists now, completely.
 
-    When: at start, on a timer, and after a hint of ``watch_devices``.
+    When: at start, on a timer, after a hint of ``watch_devices``, and when the settings were loaded again.
     How often: at any time; on the scan thread, beside calls on devices.
     May already be true: some devices are inside pods and not visible; core keeps those that the ledger holds.
     Never: return a partial list as if it were complete (raise instead); change anything.
@@ -92,7 +93,7 @@ def watch_devices(request: req.WatchDevices) -> None:
 def check_config(request: req.CheckConfig) -> InvalidConfig | None:
     """Say whether the device can take these parameters. Pure: nothing is read from or written to the node. Optional.
 
-    When: before any side effect of a prepare, for all devices of the claim; also by ``dragoman config check``.
+    When: before any side effect of a prepare, for all devices of the claim.
     How often: any number of times, same answer for the same request.
     May already be true: nothing.
     Never: touch the node.
@@ -141,7 +142,8 @@ def attach_device(request: req.AttachDevice) -> Attached:  # type: ignore[empty-
 def detach_device(request: req.DetachDevice) -> JsonObject:  # type: ignore[empty-body]
     """Bring the device back to the host as the snapshot says, and return the new state.
 
-    When: the sandbox stops, an attach failed, or the namespace is gone (then ``request.netns`` is None).
+    When: the sandbox stops, an attach failed or was interrupted, the claim is unprepared while attached, or the
+    namespace is gone (then ``request.netns`` is None).
     How often: until it succeeds.
     May already be true: the link is back already, was never moved, or vanished with the namespace.
     Never: touch a link of another identity; raise because the link is gone.
@@ -165,12 +167,13 @@ def free_device(request: req.FreeDevice) -> None:
 def recover_devices(request: req.RecoverDevices) -> Sequence[Recovered]:  # type: ignore[empty-body]
     """Say for each record, in order, whether its device is intact, make it again where it is not, or call it lost.
 
-    When: once at start with all prepared records (``request.complete``; also with none: time to prune what no record
-    names), and on demand when an attach missed its link.
+    When: at start, after a start that came late and after the object was made anew, with all prepared records
+    (``request.complete``; also with none: time to prune what no record names); on demand when an attach missed its
+    link. While a lost ledger is being rebuilt the records are not complete.
     How often: any number of times.
     May already be true: a reboot took every link; a device is inside a pod and not visible.
     Never: change the logical allocation (same device, same share, same parameters).
-    Raises: anything marks the manager degraded; its claims are kept.
+    Raises: anything is logged, and the claims are kept as they are.
     """
 
 

@@ -82,6 +82,7 @@ class Agent:
         self._serving = False
 
         self.hooks = Hooks(plugins, assembly.limits(settings))
+        self.hooks.on_late_start(lambda type_: self._begin(self._recover_manager(type_)))
         self._plugins = plugins
         self._outside = assembly.Outside.build(settings, self._node, self._clock)
         self._current = CurrentEngine()
@@ -288,9 +289,13 @@ class Agent:
         waiting = ", ".join(self._live.need_restart)
         logger.info("settings are reloaded{}", f"; a restart is needed for {waiting}" if waiting else "")
         for type_ in applied.recreated:
-            with contextlib.suppress(Unavailable):  # an agent that is not active recovers all when it becomes so
-                async with self._gate.operation(f"recover the devices of {type_}"):
-                    await self._current.engine.recovering.recover_manager(type_)
+            await self._recover_manager(type_)
+
+    async def _recover_manager(self, type_: str) -> None:
+        """Recover the devices of a manager that was made anew, or that could not start before."""
+        with contextlib.suppress(Unavailable):  # an agent that is not active recovers all when it becomes so
+            async with self._gate.operation(f"recover the devices of {type_}"):
+                await self._current.engine.recovering.recover_manager(type_)
 
     # --- background --------------------------------------------------------------------------------------------------
 

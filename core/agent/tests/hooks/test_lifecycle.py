@@ -66,7 +66,9 @@ async def test_a_start_that_raises_is_tried_again_with_growing_pauses_and_the_ot
     sleeper = Sleeper()
     node = make(bad="full", good="full", sleeper=sleeper)
     changed: asyncio.Queue[str] = asyncio.Queue()
+    late: list[str] = []
     node.hooks.on_change(changed.put_nowait)
+    node.hooks.on_late_start(late.append)
     attempts = iter([OSError("no card"), OSError("no card"), OSError("no card"), None])
 
     def start(_request: Any) -> None:
@@ -84,6 +86,7 @@ async def test_a_start_that_raises_is_tried_again_with_growing_pauses_and_the_ot
     for _ in range(3):
         await sleeper.wake()
     assert await changed.get() == "bad"
+    assert late == ["bad"]  # so that its devices are recovered
     assert sleeper.asked == [1, 2, 4]
     assert [status.state for status in node.hooks.statuses()] == [PluginState.LOADED, PluginState.LOADED]
     assert await node.hooks.setup_device("bad", alloc(), {}) == Prepared()

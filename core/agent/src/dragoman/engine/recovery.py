@@ -37,7 +37,7 @@ class Recovering:
         await self._files()
 
     async def recover_manager(self, type_: str) -> None:
-        """Recover the devices of one manager, which was made anew, as soon as nothing changes devices."""
+        """Recover the devices of one manager, made anew or started late, as soon as nothing changes devices."""
         async with self.parts.managers.alone():
             await self._recover_manager(type_)
 

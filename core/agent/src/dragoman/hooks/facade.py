@@ -116,6 +116,13 @@ class Hooks:
         """Have ``callback(manager type)`` called on the event loop when a manager hints that a scan is due."""
         self._life.on_change.append(callback)
 
+    def on_late_start(self, callback: Callable[[str], None]) -> None:
+        """Have ``callback(manager type)`` called on the event loop when a manager has started that could not before.
+
+        It has missed what it is asked at start: its devices have to be recovered.
+        """
+        self._life.on_late_start.append(callback)
+
     def on_health(self, callback: Callable[[str, Sequence[HealthReport] | None], None]) -> None:
         """Have ``callback(manager type, reports)`` called on the event loop; None when the watch has failed."""
         self._life.on_health.append(callback)

@@ -69,6 +69,7 @@ class Lifecycle:
     ) -> None:
         self.served = [make_calls(plugin) for plugin in plugins]
         self.on_change: list[OnChange] = []
+        self.on_late_start: list[OnChange] = []
         self.on_health: list[OnHealth] = []
         self._plugins = plugins
         self._make_calls = make_calls
@@ -150,7 +151,9 @@ class Lifecycle:
         while True:
             await self._sleeper.sleep(delay)
             if await self._start_one(calls):
-                self._tell(self.on_change, calls.plugin.status.type)
+                if type_ := calls.plugin.status.type:
+                    self._tell(self.on_late_start, type_)
+                    self._tell(self.on_change, type_)
                 return
             delay = min(2 * delay, MOST)
 
