@@ -38,7 +38,8 @@ def slices(case: Case) -> dict[str, str]:
 )
 def test_pods_that_run_go_on_and_pods_that_start_get_their_devices(stand: Case, names: Sequence[str]) -> None:
     known = slices(stand)
-    stand.create(witness.pod(stand, "early"))
+    # At the network, and not later: containerd 2.1 keeps the record of a sandbox whose caller, the kubelet, goes away
+    # then, and does not start again once there is a second one of that name.
     with witness.held(stand, "held") as all_held:
         stand.create(witness.pod(stand, "held"))
         all_held()
@@ -47,7 +48,7 @@ def test_pods_that_run_go_on_and_pods_that_start_get_their_devices(stand: Case, 
     stand.create(witness.pod(stand, "meanwhile", policy="Never"), witness.job(stand, "job"))
     _start(stand, names)
     stand.create(witness.pod(stand, "after"))
-    pods = ("before", "uplinked", "early", "held", "meanwhile", "after")
+    pods = ("before", "uplinked", "held", "meanwhile", "after")
     _running(stand, (*pods, witness.pod_of(stand, "job")))
     assert {name: witness.notes(stand, name) for name in (*pods, "job")} == {name: ["with"] for name in (*pods, "job")}
     assert {name: restarts(stand, name) for name in pods} == dict.fromkeys(pods, 0)
@@ -95,20 +96,23 @@ def test_an_update_leaves_no_gap(stand: Case, update: tuple[Agent, Agent]) -> No
         stand.create(witness.pod(stand, f"pod-{begun}"))
 
     served = _serving(old)
+    with witness.held(stand, "across") as all_held:
+        stand.create(witness.pod(stand, "across"))
+        all_held()
+        start_pod()
+        new.launch()
+        start_pod()
+        stand.until(lambda: _serving(new) not in {None, served}, "the newcomer serves")
+        assert old.pid is not None
+        start_pod()
+        assert slices(stand) == known
+        assert old.terminate() == 0
     start_pod()
-    new.launch()
-    start_pod()
-    stand.until(lambda: _serving(new) not in {None, served}, "the newcomer serves")
-    start_pod()
-    assert old.pid is not None
-    assert slices(stand) == known
-    assert old.terminate() == 0
-    start_pod()
-    pods = [f"pod-{number}" for number in range(1, begun + 1)]
-    _running(stand, ["before", "uplinked", *pods])
-    assert [restarts(stand, name) for name in pods] == [0] * begun
-    assert [stand.events(name, "FailedPrepareDynamicResources") for name in pods] == [[]] * begun
-    assert [witness.notes(stand, name) for name in pods] == [["with"]] * begun
+    pods = ["before", "uplinked", "across", *(f"pod-{number}" for number in range(1, begun + 1))]
+    stand.running(*pods)
+    assert {name: restarts(stand, name) for name in pods} == dict.fromkeys(pods, 0)
+    assert [stand.events(name, "FailedPrepareDynamicResources") for name in pods] == [[]] * len(pods)
+    assert {name: witness.notes(stand, name) for name in pods} == {name: ["with"] for name in pods}
     assert slices(stand) == known
 
 
