@@ -10,13 +10,10 @@ from __future__ import annotations
 import asyncio
 import faulthandler
 import logging
-import secrets
 import signal
 import sys
-import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from datetime import UTC
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -53,30 +50,6 @@ def configure(level: str = "info", format: str = "text", stream: TextIO | None =
     logging.basicConfig(handlers=[InterceptHandler()], level=logging.WARNING, force=True)
     logging.captureWarnings(True)
     logging.getLogger(_PLUGINS).setLevel(logger.level(level.upper()).no)
-
-
-def request_id() -> str:
-    """Give a new id for one operation: 8 hexadecimal digits, for ``logger.contextualize(request=…)``."""
-    return secrets.token_hex(4)
-
-
-@contextmanager
-def operation(name: str, **context: str) -> Iterator[str]:
-    """Log begin and end of an operation with one id and its duration, and bind id and ``context`` meanwhile.
-
-    Gives the id. An exception is logged as the end and goes on.
-    """
-    request = request_id()
-    with logger.contextualize(request=request, **context):
-        began = time.monotonic()
-        logger.debug(f"{name} begins")
-        try:
-            yield request
-        except BaseException as error:
-            why = str(error) or type(error).__name__
-            logger.warning(f"{name} failed after {time.monotonic() - began:.3f} s: {why}")
-            raise
-        logger.info(f"{name} ended after {time.monotonic() - began:.3f} s")
 
 
 def enable_stack_dumps(stream: TextIO | None = None) -> None:

@@ -80,12 +80,3 @@ async def test_discovery_that_is_refused_is_unavailable(server: ApiServer, versi
     server.faults.fail(403, path="/apis", reason="Forbidden")
     with pytest.raises(Unavailable, match="cannot be read"):
         await versions.api()
-
-
-@pytest.mark.parametrize(("release", "shareable"), [((1, 33), False), ((1, 34), True), ((1, 37), True)])
-async def test_shareable_devices_need_kubernetes_1_34(
-    server: ApiServer, versions: Versions, release: tuple[int, int], shareable: bool
-) -> None:
-    server.server_version = release
-    api = await versions.api()
-    assert (api.server, api.shareable_devices) == (release, shareable)

@@ -178,39 +178,12 @@ def test_text_shows_the_traceback_below_the_line() -> None:
     assert lines[-1] == "ValueError: x"
 
 
-def test_operation_has_a_begin_and_an_end_with_one_id(stream: io.StringIO) -> None:
-    with logs.operation("prepare", claim="claim a/b") as request:
-        logger.info("inside")
-    begin, inside, end = entries(stream)
-    assert {entry["request"] for entry in (begin, inside, end)} == {request}
-    assert {entry["claim"] for entry in (begin, inside, end)} == {"claim a/b"}
-    assert begin["message"] == "prepare begins"
-    assert re.fullmatch(r"prepare ended after \d+\.\d{3} s", end["message"])
-
-
-def test_operation_that_fails_says_so_and_lets_the_error_pass(stream: io.StringIO) -> None:
-    with pytest.raises(ValueError, match="no"), logs.operation("prepare"):
-        raise ValueError("no {brace}")
-    assert re.fullmatch(r"prepare failed after \d+\.\d{3} s: no \{brace\}", entries(stream)[-1]["message"])
-
-
-def test_operation_that_is_cancelled_names_the_reason(stream: io.StringIO) -> None:
-    with pytest.raises(asyncio.CancelledError), logs.operation("prepare"):
-        raise asyncio.CancelledError
-    assert entries(stream)[-1]["message"].endswith(" s: CancelledError")
-
-
 def test_standard_error_is_looked_up_when_a_record_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
     logs.configure("info", "json")
     later = io.StringIO()
     monkeypatch.setattr(sys, "stderr", later)
     logger.info("x")
     assert [entry["message"] for entry in entries(later)] == ["x"]
-
-
-def test_ids_differ() -> None:
-    assert len({logs.request_id() for _ in range(100)}) == 100
-    assert re.fullmatch("[0-9a-f]{8}", logs.request_id())
 
 
 def test_signal_writes_the_stacks_of_all_threads() -> None:

@@ -15,9 +15,6 @@ from dragoman.kube.errors import ApiError, ServerUnavailable
 
 GROUP = "resource.k8s.io"
 PREFERENCE = ("v1", "v1beta2", "v1beta1")
-SHAREABLE_SINCE = (1, 34)
-"""First Kubernetes release that knows devices which several claims share."""
-
 _RELEASES = {"v1": (1, 34), "v1beta2": (1, 33), "v1beta1": (1, 32)}
 """First release with each version, for servers that do not tell theirs."""
 
@@ -54,11 +51,6 @@ class Api:
     def api_version(self) -> str:
         """``apiVersion`` of the objects."""
         return f"{GROUP}/{self.version}"
-
-    @property
-    def shareable_devices(self) -> bool:
-        """Whether ``allowMultipleAllocations`` may be published."""
-        return self.server >= SHAREABLE_SINCE
 
 
 class Versions:

@@ -47,7 +47,7 @@ class Ledger:
 
         A corrupt file is set aside as ``ledger.db.corrupt-<n>`` and an empty ledger takes its place:
         ``rebuilt`` is then True, and stays True over restarts until ``finish_rebuild``. A changed boot id drops
-        attachment rows: ``rebooted`` is then True. Raises ``LedgerTooNew`` or ``LedgerFault``.
+        attachment rows. Raises ``LedgerTooNew`` or ``LedgerFault``.
         ``on_commit`` is called around every commit; see ``FaultPoint``.
         """
         try:
@@ -65,7 +65,6 @@ class Ledger:
             raise LedgerFault(f"ledger in {folder} cannot be opened: {error}") from error
 
     rebuilt: bool
-    rebooted: bool
 
     def __init__(self, path: Path, boot_id: str, on_commit: FaultPoint) -> None:
         self._path = path
@@ -103,7 +102,6 @@ class Ledger:
             self._meta = dict(self._database.query("SELECT key, value FROM meta"))
             self._allocations.load(self._database)
             self.rebuilt = _REBUILDING in self._meta
-            self.rebooted = self._meta.get(_BOOT_ID, boot_id) != boot_id
             if self._meta.get(_BOOT_ID) != boot_id:
                 self._enter_boot(boot_id)
             self._attachments.load(self._database)
