@@ -80,6 +80,17 @@ async def test_a_device_that_its_pod_has_renamed_stays(node: FakeNode) -> None:
     assert node.hooks.called("detach_device") == []
 
 
+async def test_a_device_is_not_taken_out_of_a_running_pod_because_the_kernel_cannot_be_asked(node: FakeNode) -> None:
+    claim = node.claim("a", "dummy0")
+    await node.prepare(claim)
+    await node.sandboxes.run_sandbox(node.sandbox(claim), 1)
+    node.links.faults.append(DeviceError("too many open files"))
+    node = node.restart()
+    await node.recover()
+    assert node.hooks.called("detach_device") == []
+    assert [row.state for row in node.ledger.attachments()] == [AttachmentState.ATTACHED]
+
+
 async def test_a_guard_is_not_opened_for_a_device_that_is_not_in_its_pod(node: FakeNode) -> None:
     claim = node.claim("a", "dummy0")
     await node.prepare(claim)

@@ -14,7 +14,7 @@ from dragoman.engine.freeing import Freeing
 from dragoman.engine.parts import Parts
 from dragoman.model.records import AllocationRow, AttachmentRow
 from dragoman.model.states import AllocationState, AttachmentState
-from dragoman_hookspecs import DragomanError, Link, Netns, Recovered, Recovery
+from dragoman_hookspecs import DragomanError, Link, Recovered, Recovery
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,25 +91,32 @@ class Recovering:
             self.parts.ledger.put_allocations(changed)
 
     async def _verify_attachments(self) -> None:
-        """Open the guards of attachments that are as recorded; bring the others back, guard first."""
+        """Open the guards of attachments that are as recorded; bring the others back, guard first.
+
+        Where the kernel cannot be asked, the device stays where it is: it may well be in use.
+        """
         for attachment in self.parts.ledger.attachments():
-            if attachment.state is AttachmentState.ATTACHED and await self._is_inside(attachment, attachment.netns):
-                await _attempt("guard opened", self.parts.cdi.open_guard(attachment.key.allocation, attachment.netns))
+            key = attachment.key.allocation
+            try:
+                inside = attachment.state is AttachmentState.ATTACHED and await self._is_inside(attachment)
+            except (DragomanError, OSError) as error:
+                logger.bind(device=key.device).error("device {} cannot be looked for: {}", key.device, error)
+                continue
+            if inside:
+                await _attempt("guard opened", self.parts.cdi.open_guard(key, attachment.netns))
             else:
                 await self._detach(attachment)
 
-    async def _is_inside(self, attachment: AttachmentRow, netns: Netns) -> bool:
+    async def _is_inside(self, attachment: AttachmentRow) -> bool:
+        netns = attachment.netns
         if attachment.attached is None or not await self.parts.links.same_netns(netns):
             return False
         row = self.parts.ledger.allocation(attachment.key.allocation)
         target = row.prepared.target if row and row.prepared else None
-        try:
-            if attachment.attached.interface in await self.parts.links.interfaces(netns):
-                return True
-            # Its pod may have given it another name; what was set up in there must not go with a restart of the agent.
-            return isinstance(target, Link) and await self.parts.links.find_inside(target, netns) is not None
-        except (DragomanError, OSError):
-            return False
+        if attachment.attached.interface in await self.parts.links.interfaces(netns):
+            return True
+        # Its pod may have given it another name; what was set up in there must not go with a restart of the agent.
+        return isinstance(target, Link) and await self.parts.links.find_inside(target, netns) is not None
 
     async def _detach(self, attachment: AttachmentRow) -> None:
         try:
