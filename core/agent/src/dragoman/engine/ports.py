@@ -132,7 +132,7 @@ class Links(Protocol):
 
 
 class CdiFiles(Protocol):
-    """CDI specs of this driver's devices and guards."""
+    """CDI specs of this driver's devices and guards. What meets a bad disk raises a ``DragomanError``."""
 
     def device_id(self, key: AllocationKey) -> str:
         """Give the CDI id of a device. It is the first id of its answer and carries its health identity."""
