@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 
 from dragoman.engine.advertised import Advertised, DeviceView
+from dragoman.engine.inventory import Degraded
 from dragoman.model import quantity
 from dragoman.model.records import AllocationRow, AttachmentRow
+from dragoman.plugins import PluginState, PluginStatus
 from dragoman.store.ledger import Ledger
 from dragoman_hookspecs import JsonObject
+
+
+def plugin_views(statuses: Sequence[PluginStatus], degraded: Mapping[str, Degraded]) -> Sequence[JsonObject]:
+    """List all plugins; a manager that is loaded and cannot be scanned is degraded. ``degraded`` is by type."""
+    return [asdict(_judged(status, degraded.get(status.type))) for status in statuses]
 
 
 def device_views(advertised: Advertised, ledger: Ledger) -> Sequence[JsonObject]:
@@ -19,6 +27,12 @@ def device_views(advertised: Advertised, ledger: Ledger) -> Sequence[JsonObject]
 def allocation_views(ledger: Ledger) -> Sequence[JsonObject]:
     """List everything that is prepared, being prepared or being freed."""
     return [_allocation(row, ledger.attachments_of(row.key)) for row in ledger.allocations()]
+
+
+def _judged(status: PluginStatus, degraded: Degraded | None) -> PluginStatus:
+    if degraded is None or status.state is not PluginState.LOADED:
+        return status
+    return status.became(PluginState.DEGRADED, degraded.reason)
 
 
 def _device(view: DeviceView, rows: Sequence[AllocationRow]) -> JsonObject:
