@@ -14,7 +14,7 @@ pytestmark = pytest.mark.kernel
 
 BROKEN = """
 import itertools
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from dragoman_hookspecs import *
 from dragoman_kit import links
@@ -93,8 +93,19 @@ class Staying(Good):
         return {}
 
 
-for manager in (Good, Restless, Greedy, Leaky, Fragile, Stubborn, Hopeless, Unmarked, Tupled, Staying):
-    descriptor = DeviceManager(type="broken", settings_key="broken", create=manager)
+@dataclass(frozen=True)
+class Queue:
+    length: int = 7
+
+
+class Tuned(Good):
+    def make_link(self, netlink, name, allocation):
+        netlink.add_link(name, "ifb", txqlen=allocation.parameters.own.length)
+
+
+for manager in (Good, Tuned, Restless, Greedy, Leaky, Fragile, Stubborn, Hopeless, Unmarked, Tupled, Staying):
+    own = Queue if manager is Tuned else None
+    descriptor = DeviceManager(type="broken", settings_key="broken", create=manager, parameters=own)
     body = {"descriptor": descriptor, "limit": 1.0}
     globals()[f"Test{manager.__name__}"] = type(f"Test{manager.__name__}", (ManagerContract,), body)
 """
@@ -119,7 +130,7 @@ def failures(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, set[str]]
     Path(folder, "test_broken.py").write_text(BROKEN)
     command = [sys.executable, "-m", "pytest", "-q", "-rfE", "--tb=no", "-p", "no:cacheprovider", str(folder)]
     output = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder).stdout
-    found: dict[str, set[str]] = {name: set() for name in ("Good", *EXPECTED)}
+    found: dict[str, set[str]] = {name: set() for name in ("Good", "Tuned", *EXPECTED)}
     for manager, test in re.findall(r"^(?:FAILED|ERROR) \S+::Test(\w+)::(\w+)", output, re.MULTILINE):
         found[manager].add(test)
     assert re.search(r"\d+ failed, \d+ passed", output), output
@@ -128,6 +139,10 @@ def failures(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, set[str]]
 
 def test_a_manager_that_keeps_the_contract_passes(failures: Mapping[str, set[str]]) -> None:
     assert failures["Good"] == set()
+
+
+def test_a_manager_with_parameters_of_its_own_is_given_them(failures: Mapping[str, set[str]]) -> None:
+    assert failures["Tuned"] == set()
 
 
 @pytest.mark.parametrize(("manager", "test"), EXPECTED.items())

@@ -160,6 +160,19 @@ def test_check_refuses_unknown_keys_and_impossible_values(tmp_path: Path, parame
     assert check(manifest(tmp_path / "m.yaml", TEMPLATE, parameters)).exit_code == 1
 
 
+def test_check_tells_once_of_a_key_that_no_device_takes_and_which_one_is_close(tmp_path: Path) -> None:
+    result = check(manifest(tmp_path / "m.yaml", TEMPLATE, "{podIfname: net1}"))
+    (line,) = result.stdout.splitlines()
+    assert line.endswith("parameters.podIfname: is not a known key; did you mean podIfName?")
+
+
+def test_check_notes_parameters_of_other_drivers(tmp_path: Path) -> None:
+    result = check(manifest(tmp_path / "m.yaml", CLAIM, "{mtu: 1400}"))
+    assert result.exit_code == 0
+    told = "config[0].opaque.parameters is not checked: it is for driver other.example.com, not net.dragoman.dev"
+    assert told in result.stderr
+
+
 def test_only_a_class_may_lock_parameters(tmp_path: Path) -> None:
     locked = "{mtu: 1400, locked: [mtu]}"
     assert check(manifest(tmp_path / "c.yaml", CLASS, locked)).exit_code == 0

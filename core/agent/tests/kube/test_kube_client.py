@@ -180,7 +180,7 @@ def test_a_process_with_a_pending_call_ends_without_waiting_for_it(what: str, tm
 
 def test_without_any_configuration_the_error_says_what_to_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    with pytest.raises(Refused, match="name a kubeconfig or a server URL"):
+    with pytest.raises(Refused, match=r"set kubernetes\.kubeconfig"):
         KubeClient(Access(kubeconfig=tmp_path / "absent"))
 
 

@@ -106,6 +106,10 @@ def test_a_key_that_does_not_apply_is_refused_with_those_that_do() -> None:
     assert "podIfName" in found["vlan"]
 
 
+def test_a_key_that_is_close_to_one_that_applies_is_refused_with_that_one() -> None:
+    assert faults(entry({"adresses": []}))["adresses"].endswith(": did you mean addresses?")
+
+
 def test_an_entry_that_covers_several_kinds_applies_per_kind() -> None:
     configs = [entry({"vlan": 3, "podIfName": "net1", "depth": 2})]
     of_link, _ = effective(configs, DRIVER, "net", LINK, [VF, QUEUE])

@@ -235,6 +235,9 @@ DESCRIPTOR_FAULTS = {
     "settings that JSON cannot hold": ("settings=Odd", "settings: the fields of"),
     "settings with the reserved key": ("settings=Taken", "settings has enabled, which core keeps for itself"),
     "parameters with a common name": ("parameters=Mtu", "parameters has mtu, which core keeps for itself"),
+    "settings of a type that does not exist": ("settings=Misspelt", "from JSON: name 'ints' is not defined"),
+    "parameters of a type that does not exist": ("parameters=Misspelt", "parameters: the fields of"),
+    "common parameters that are no set": ("applies=None", "its descriptor cannot be used: TypeError"),
     "no threads": ("concurrent=0", "concurrent is 0"),
     "an unknown parameter": ("applies=frozenset({'MTU'})", "applies names MTU: known are addresses"),
 }
@@ -254,6 +257,9 @@ def test_a_descriptor_that_cannot_be_used_is_refused(fault: str, site: Any, load
         @dataclass(frozen=True)
         class Mtu:
             mtu: int = 1
+        @dataclass(frozen=True)
+        class Misspelt:
+            depth: "ints" = 1
         plugin = DeviceManager(type="bad", settings_key="bad", create=Manager, {argument})
     """
     site.install("dragoman-bad", source)

@@ -173,7 +173,17 @@ class WithOpaque:
     thing: Opaque
 
 
-@pytest.mark.parametrize("cls", [WithOpaque, Opaque, dict, 3])
+@dataclass(frozen=True)
+class WithUnknownName:
+    thing: Thing = None  # type: ignore[name-defined]  # noqa: F821  # the mistake itself
+
+
+@dataclass(frozen=True)
+class AroundUnknownName:
+    things: tuple[WithUnknownName, ...] = ()
+
+
+@pytest.mark.parametrize("cls", [WithOpaque, Opaque, dict, 3, WithUnknownName, AroundUnknownName])
 def test_a_class_that_json_cannot_fill_is_refused_before_any_data(cls: Any) -> None:
     with pytest.raises(UnusableSchema):
         check_schema(cls)

@@ -59,14 +59,14 @@ class NetdevManager(Generic[S]):
 
     def inventory(self) -> Inventory:
         """Give the complete list of devices. Override this."""
-        raise NotImplementedError
+        raise NotImplementedError(f"manager {self.type} has no inventory")
 
     def make_link(self, netlink: Netlink, name: str, allocation: Allocation) -> None:
         """Make the link of a device on the host, under exactly that name. Override this if links are made.
 
         It is tagged and given its own name afterwards. What the kernel raises may pass.
         """
-        raise DeviceError(f"{self.type} makes no link for device {allocation.device.name}: override make_link {name}")
+        raise DeviceError(f"manager {self.type} has no make_link and makes no link for device {allocation.device.name}")
 
     def host_name(self, device: Device) -> str:
         """Give the name that a made link has on the host: the attribute ``kernelIfName``, else the device's name."""

@@ -64,8 +64,9 @@ class ManagerContract:
         """Make what the manager needs on the host, such as a parent link. Override where it needs something."""
 
     def parameters(self) -> Parameters:
-        """Give parameters that the devices take. Override where these do not fit."""
-        return Parameters(pod_if_name="net1") if "podIfName" in self.descriptor.applies else Parameters()
+        """Give parameters that the devices take: those of their own as they are by default. Override for others."""
+        own = self.descriptor.parameters() if self.descriptor.parameters else None
+        return Parameters(pod_if_name="net1" if "podIfName" in self.descriptor.applies else None, own=own)
 
     @pytest.fixture
     def bench(self, tmp_path: Path) -> Iterator[Bench]:

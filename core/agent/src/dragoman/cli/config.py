@@ -63,7 +63,8 @@ def check_config(ctx: click.Context, files: Sequence[Path], driver: str | None) 
         click.echo(f"Note: {printable(line)}", err=True)
     for fault in checker.faults:
         click.echo(printable(str(fault)))
-    click.echo(f"{checker.checked} checked, {len(checker.faults)} faults", err=True)
+    count = len(checker.faults)
+    click.echo(f"{checker.checked} checked, {count} {'fault' if count == 1 else 'faults'}", err=True)
     ctx.exit(1 if checker.faults else 0)
 
 
@@ -95,11 +96,13 @@ class _Checker:
     def check_manifests(self, driver: str | None) -> None:
         """Check the parameters for the driver given, or for those that the settings files name."""
         kinds = descriptors.kinds(self._installed)
+        names = sorted({driver} if driver else self._drivers or {Settings().driver_name})
         for path, manifest in self._manifests:
             layer = f"{path}: {manifests.title(manifest)}"
-            for name in sorted({driver} if driver else self._drivers or {Settings().driver_name}):
+            for name in names:
                 faults = manifests.check(manifest, name, kinds)
                 self.faults += [LayeredFault(fault.path, fault.message, layer) for fault in faults]
+            self.notes += [f"{layer}: {note}" for note in manifests.foreign(manifest, names)]
 
     def _sort(self, path: str, manifest: Mapping[str, Any]) -> None:
         if manifest.get("kind") in manifests.KINDS:

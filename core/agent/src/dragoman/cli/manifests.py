@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dragoman.model.claims import OpaqueConfig
-from dragoman.model.parameters import COMMON_KEYS, Kind, effective
-from dragoman.schema.types import below
+from dragoman.model.parameters import COMMON_KEYS, LOCKED, Kind, effective
+from dragoman.schema.types import below, unknown_key
 from dragoman_hookspecs import Fault, InvalidConfig
 
 _CONFIG = {
@@ -61,6 +61,16 @@ def check(manifest: Mapping[str, Any], driver: str, kinds: Sequence[Kind]) -> li
     ]
 
 
+def foreign(manifest: Mapping[str, Any], drivers: Collection[str]) -> list[str]:
+    """Say which parameters are for other drivers: these are not checked, and a misspelt driver is one of them."""
+    try:
+        others = [entry for entry in entries(manifest) if entry.driver not in drivers]
+    except InvalidConfig:
+        return []
+    wanted = " or ".join(drivers)
+    return [f"{entry.path} is not checked: it is for driver {entry.driver}, not {wanted}" for entry in others]
+
+
 def entries(manifest: Mapping[str, Any]) -> Iterator[Entry]:
     """Give the opaque entries of all drivers. Raises ``InvalidConfig`` where the object is not one of the API."""
     kind = manifest["kind"]
@@ -91,10 +101,12 @@ def parameter_faults(entry: Entry, kinds: Sequence[Kind]) -> list[Fault]:
         return [Fault("", "must be an object")]
     config = OpaqueConfig(source=entry.source, driver=entry.driver, parameters=entry.parameters)
     kinds = kinds or [Kind(type="network", applies=COMMON_KEYS)]
+    known = frozenset[str]().union(*(kind.keys for kind in kinds))
     found = [_faults(config, kind, kinds) for kind in kinds]
+    faults = dict.fromkeys(_unknown(fault, known) for faults in found for fault in faults)
     return [
         fault
-        for fault in dict.fromkeys(fault for faults in found for fault in faults)
+        for fault in faults
         if all(
             _key(fault) in map(_key, faults)
             for kind, faults in zip(kinds, found, strict=True)
@@ -109,6 +121,14 @@ def _faults(config: OpaqueConfig, kind: Kind, kinds: Sequence[Kind]) -> list[Fau
     except InvalidConfig as error:
         return list(error.faults)
     return []
+
+
+def _unknown(fault: Fault, known: frozenset[str]) -> Fault:
+    """Say once of a key that no kind of device takes what else each kind would say of it."""
+    is_key = fault.path and fault.path == _key(fault)
+    if not is_key or fault.path in known | COMMON_KEYS | {LOCKED}:
+        return fault
+    return Fault(fault.path, unknown_key(fault.path, sorted(known)))
 
 
 def _key(fault: Fault) -> str:

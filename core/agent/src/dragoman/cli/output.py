@@ -43,6 +43,8 @@ def _cell(value: Any) -> str:
     match value:
         case None | "":
             return "-"
+        case dict() if not value:
+            return "-"
         case bool():
             return "yes" if value else "no"
         case str():

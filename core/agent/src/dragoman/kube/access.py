@@ -42,7 +42,8 @@ def api_client(access: Access, *, connections: int) -> Any:
     try:
         _configure(configuration, access)
     except (config_exception.ConfigException, OSError) as error:
-        raise Refused(f"no access to a Kubernetes API server: {error}; name a kubeconfig or a server URL") from error
+        said = str(error).rstrip(".")
+        raise Refused(f"no access to a Kubernetes API server: {said}: set kubernetes.kubeconfig") from error
     # The edge has its own rules for retries; urllib3's would sleep in a thread for as long as a server asks.
     configuration.retries = False
     configuration.connection_pool_maxsize = connections

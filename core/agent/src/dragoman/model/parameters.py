@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from dragoman import schema
 from dragoman.model.claims import OpaqueConfig, base_request
+from dragoman.schema.types import close_keys
 from dragoman_hookspecs import Fault, InvalidConfig, JsonObject, Parameters, rules
 from dragoman_hookspecs.descriptors import Schema
 
@@ -72,10 +73,7 @@ def effective(
     """
     merged = merge(configs, driver, request)
     known = kind.keys.union(*(other.keys for other in others))
-    faults = [
-        Fault(key, f"does not apply to a {kind.type} device, which takes {', '.join(sorted(kind.keys))}")
-        for key in sorted(merged.keys() - known)
-    ]
+    faults = [_misfit(key, kind) for key in sorted(merged.keys() - known)]
     own = {key: value for key, value in merged.items() if key in kind.keys}
     try:
         parameters = decode(own, kind.own)
@@ -84,6 +82,12 @@ def effective(
     if faults:
         raise InvalidConfig(faults)
     return own, parameters
+
+
+def _misfit(key: str, kind: Kind) -> Fault:
+    close = [] if key in COMMON_KEYS else close_keys(key, kind.keys)
+    others = f": did you mean {' or '.join(close)}?" if close else f", which takes {', '.join(sorted(kind.keys))}"
+    return Fault(key, f"does not apply to a {kind.type} device{others}")
 
 
 def decode(values: JsonObject, own: Schema | None) -> Parameters:

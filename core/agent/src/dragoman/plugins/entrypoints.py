@@ -27,7 +27,7 @@ class PluginState(enum.StrEnum):
     DISABLED = "disabled"
     """Its section says ``enabled: false``: nothing new, but what is prepared is served until it is free."""
     DEGRADED = "degraded"
-    """Loaded, but its ``start`` failed and is tried again, or a call of it hangs."""
+    """Loaded, but its ``start`` failed and is tried again, a call of it hangs, or it cannot be scanned."""
     BLOCKED = "blocked"
     """Settings name it as one that must not be loaded."""
     INCOMPATIBLE = "incompatible"

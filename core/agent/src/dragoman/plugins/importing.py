@@ -71,7 +71,11 @@ def check_descriptor(found: object) -> Descriptor:
         kinds = ", ".join(kind.__name__ for kind in KINDS)
         raise Rejected(f"the entry point names a {type(found).__name__}, which is no descriptor ({kinds})")
     assert isinstance(found, Descriptor)
-    if faults := list(_faults(found)):
+    try:
+        faults = list(_faults(found))
+    except Exception as error:  # a field that holds anything must not cost the other plugins
+        raise Rejected(f"its descriptor cannot be used: {described(error)}") from error
+    if faults:
         raise Rejected("; ".join(faults))
     return found
 

@@ -121,9 +121,12 @@ def check_schema(cls: type) -> None:
 def _adapter(hint: Any, *, instances: bool = False) -> TypeAdapter[list[Any]]:
     # A configuration reaches standard dataclasses from around them only, hence the list.
     try:
-        return TypeAdapter(list[hint], config=_INSTANCES if instances else _CONFIG)
+        adapter = TypeAdapter(list[hint], config=_INSTANCES if instances else _CONFIG)
+        adapter.rebuild(raise_errors=True)  # a name that is not known would be left for the first use
     except (PydanticUserError, PydanticUndefinedAnnotation, NameError, TypeError) as error:
-        raise UnusableSchema(f"the fields of {hint!r} cannot be read from JSON: {error}") from error
+        first = str(error).partition("\n")[0]
+        raise UnusableSchema(f"the fields of {hint!r} cannot be read from JSON: {first}") from error
+    return adapter
 
 
 def _translate(hint: Any, data: object, error: ValidationError) -> list[Fault]:

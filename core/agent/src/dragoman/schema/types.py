@@ -53,12 +53,16 @@ def known_keys(hint: Any, path: Sequence[Segment]) -> list[str]:
     return [key for cls in classes for key in field_types(cls)]  # type: ignore[arg-type]  # annotations are classes
 
 
+def close_keys(key: str, known: Iterable[str]) -> list[str]:
+    """Give up to three keys that a misspelt one may stand for, the closest first."""
+    lower = {name.lower(): name for name in known}
+    return [lower[name] for name in difflib.get_close_matches(key.lower().replace("_", ""), lower, n=3)]
+
+
 def unknown_key(key: str, known: Iterable[str]) -> str:
     """Say that a key is not known, and which ones are close."""
     known = list(known)
-    lower = {name.lower(): name for name in known}
-    close = [lower[name] for name in difflib.get_close_matches(key.lower().replace("_", ""), lower, n=3)]
-    if close:
+    if close := close_keys(key, known):
         return f"is not a known key; did you mean {' or '.join(close)}?"
     return f"is not a known key; known are {', '.join(known)}" if known else "is not a known key; none is known here"
 

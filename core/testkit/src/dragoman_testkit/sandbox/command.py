@@ -25,7 +25,8 @@ class NoSandbox(DragomanError):
     "given",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     metavar="FILE",
-    help="Settings of managers, plugins and pools for this node, in YAML. [default: dummy and macvlan links]",
+    help="Settings of managers, plugins and pools for this node, in YAML; each pool gets a class of its name. "
+    "[default: dummy and macvlan links]",
 )
 @click.pass_context
 def sandbox(ctx: click.Context, given: Path | None) -> None:

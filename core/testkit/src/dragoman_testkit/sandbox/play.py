@@ -31,6 +31,8 @@ KINDS: Mapping[str, Sequence[str]] = {
 
 _CLUSTER_WIDE = frozenset({"deviceclasses", "resourceslices", "nodes"})
 
+_WELL = frozenset({"loaded", "disabled", "blocked"})
+
 _WELCOME = """
 A node is running; its files are in {folder}. In another terminal:
 
@@ -79,6 +81,9 @@ async def _keep(folder: Path, settings: JsonObject) -> None:
         try:
             await node.agent.start()
             click.echo(_WELCOME.format(folder=folder))
+            for status in await node.agent.ask("plugins"):
+                if status["state"] not in _WELL:
+                    click.echo(f"\nPlugin {status['name']} is {status['state']}: {status['reason']}")
             await _either(stopped.wait(), node.run())
             click.echo("\nending the pods and the agent …")
             if node.agent.pid is None:
