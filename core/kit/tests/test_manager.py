@@ -109,6 +109,14 @@ class TestMade(ManagerContract):
         (answer,) = bench.recover(gone)
         assert answer.prepared == record.prepared
 
+    def test_a_link_that_may_be_in_a_pod_is_not_made_twice(self, bench: Bench, pod: Pod) -> None:
+        record = bench.prepare(allocate(bench.scan().devices[0], self.parameters()))
+        attached = bench.attach(record, pod.netns)
+        for away in (attached, replace(attached, attached=None)):
+            (answer,) = bench.recover(away)
+            assert answer.outcome is Recovery.INTACT
+            assert record.plan["name"] not in host_links()
+
     def test_one_record_that_cannot_be_recovered_does_not_cost_the_others(self, bench: Bench) -> None:
         first, second = self.two(bench)
         for name in (first.plan["name"], second.plan["name"]):

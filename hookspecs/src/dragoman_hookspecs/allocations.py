@@ -124,7 +124,8 @@ class Record:
 
     ``plan`` is what ``plan_device`` gave. ``prepared`` is None while setup has not answered: free then has only the
     plan. ``state_version`` is the version of the distribution that wrote the state. ``snapshot`` is the host side of
-    the link before it was moved; ``attached`` what attach answered; both None while not attached.
+    the link before it was moved; ``attached`` what attach answered; both None while not attached. A snapshot alone: the
+    device may be inside a pod, as an attach has not ended or could not be undone.
     """
 
     allocation: Allocation

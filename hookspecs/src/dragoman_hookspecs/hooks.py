@@ -171,7 +171,8 @@ def recover_devices(request: req.RecoverDevices) -> Sequence[Recovered]:  # type
     (``request.complete``; also with none: time to prune what no record names); on demand when an attach missed its
     link. While a lost ledger is being rebuilt the records are not complete.
     How often: any number of times.
-    May already be true: a reboot took every link; a device is inside a pod and not visible.
+    May already be true: a reboot took every link; a device is inside a pod, or could not be brought back from one yet
+    (the record has a snapshot or what attach answered), and is not visible: to make it again would make it twice.
     Never: change the logical allocation (same device, same share, same parameters).
     Raises: anything is logged, and the claims are kept as they are.
     """

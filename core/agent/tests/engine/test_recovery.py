@@ -1,12 +1,13 @@
 """A new life of the agent over the disk of the former: what is taken over, what is undone."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dragoman.model.states import AllocationState, AttachmentState
-from dragoman_hookspecs import DeviceError, Recovered, Recovery
+from dragoman_hookspecs import DeviceError, Record, Recovered, Recovery
 from dragoman_testkit.fakes.node import FakeNode
 
 
@@ -165,6 +166,25 @@ async def test_a_reboot_restores_devices_and_forgets_attachments(node: FakeNode)
     assert len(await node.cdi.present()) == 1
     await node.sandboxes.run_sandbox(node.sandbox(claim, number=2), 1)
     assert len(await node.guards()) == 1
+
+
+async def test_a_manager_is_told_that_a_device_could_not_be_brought_back_yet(node: FakeNode) -> None:
+    claim = node.claim("a", "dummy0")
+    await node.prepare(claim)
+    await node.sandboxes.run_sandbox(node.sandbox(claim), 1)
+    records: list[Record] = []
+
+    def note(given: Sequence[Record]) -> Sequence[Recovered]:
+        records.extend(given)
+        return [Recovered(outcome=Recovery.INTACT) for _ in given]
+
+    node.hooks.fakes["dummy"].answers["recover_devices"] = note
+    node.hooks.fail("detach_device", DeviceError("not now"))
+    node = node.restart()  # the device is not in its pod, and does not come back
+    (row,) = node.ledger.attachments()
+    node.ledger.put_attachments([replace(row, state=AttachmentState.DETACHING)])
+    await node.recover()
+    assert [record.snapshot for record in records] == [row.snapshot]
 
 
 async def test_a_lost_device_is_kept_and_said(node: FakeNode) -> None:

@@ -164,8 +164,9 @@ class NetdevManager(Generic[S]):
         return Prepared(state=plan, target=Link(name=name, identity=identity.of_tag(tag))), was_made
 
     def _recover(self, record: Record, present: Mapping[str, LinkInfo]) -> Recovered:
-        # One that is attached is inside a pod, where this thread cannot see it; core verifies that by itself.
-        if record.attached is not None or _is_there(record, present):
+        # One that is or may be inside a pod cannot be seen by this thread; core verifies that by itself.
+        away = record.attached is not None or record.snapshot is not None
+        if away or _is_there(record, present):
             return Recovered(outcome=Recovery.INTACT)
         try:
             prepared, was_made = self._prepare(record.allocation, record.plan)

@@ -62,8 +62,7 @@ class Recovering:
             for row in self.parts.ledger.allocations()
             if row.manager == type_ and row.state is AllocationState.PREPARED and not row.admin_access
         ]
-        describing = Describing(self.parts)
-        records = [self.parts.record(row, describing.attachment(row)) for row in rows]
+        records = [self.parts.record(row, self._whereabouts(row)) for row in rows]
         complete = not self.parts.ledger.rebuilt
         if not records and not complete:
             return
@@ -75,6 +74,10 @@ class Recovering:
             )
             return
         self._take(rows, answers)
+
+    def _whereabouts(self, row: AllocationRow) -> AttachmentRow | None:
+        """Give the attachment of a device, whole or not: one that could not be brought back yet is not missing."""
+        return next(iter(self.parts.ledger.attachments_of(row.key)), None)
 
     def _take(self, rows: Sequence[AllocationRow], answers: Sequence[Recovered]) -> None:
         changed = []
