@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman_kit import netns
-from dragoman_kit.netlink import Netlink
+from dragoman_kit.netlink import LinkInfo, Netlink
 from dragoman_kit.wire import Entry
 
 _SCOPE_LINK = 253
@@ -36,20 +37,9 @@ class LinkView:
 
 
 def links(path: Path | None = None) -> list[LinkView]:
-    """List the links of the namespace at ``path``, or of this process."""
+    """List the links of the namespace at ``path``, or of this process; one that goes meanwhile is left out."""
     with _netlink(path) as netlink:
-        return [
-            LinkView(
-                name=link.name,
-                kind=link.kind or "-",
-                up=link.up,
-                mtu=link.mtu,
-                mac=link.mac or "-",
-                addresses=[_address(entry) for entry in netlink.addresses(link.index) if entry["scope"] != _SCOPE_LINK],
-                routes=[_route(entry) for entry in netlink.routes(link.index) if _is_configured(entry)],
-            )
-            for link in netlink.links()
-        ]
+        return [view for link in netlink.links() if (view := _view(netlink, link))]
 
 
 def sysctl(path: Path, family: str, interface: str, leaf: str) -> str:
@@ -72,6 +62,24 @@ def furnish(uplinks: Sequence[str]) -> str:
                 netlink.set_link(link.index, up=True)
         # Of the kinds that need no parent, few may move to another namespace: a bridge may not.
         return next(kind for kind in ("dummy", "ifb", "veth") if _is_known(netlink, kind))
+
+
+def _view(netlink: Netlink, link: LinkInfo) -> LinkView | None:
+    try:
+        addresses, routes = netlink.addresses(link.index), netlink.routes(link.index)
+    except OSError as error:
+        if error.errno == errno.ENODEV:
+            return None
+        raise
+    return LinkView(
+        name=link.name,
+        kind=link.kind or "-",
+        up=link.up,
+        mtu=link.mtu,
+        mac=link.mac or "-",
+        addresses=[_address(entry) for entry in addresses if entry["scope"] != _SCOPE_LINK],
+        routes=[_route(entry) for entry in routes if _is_configured(entry)],
+    )
 
 
 def _is_known(netlink: Netlink, kind: str) -> bool:
