@@ -207,6 +207,26 @@ async def test_a_pod_that_is_deleted_while_its_device_hangs_on_the_way_in_leaves
     await trial.ended("odd")
 
 
+async def test_a_device_that_cannot_be_brought_back_is_not_made_twice(make_trial: MakeTrial) -> None:
+    trial = await make_trial()
+    trial.script("odd")
+    await trial.start()
+    trial.start_pod("odd", {"podIfName": "net1"}, request=objects.request(device_class_name="odd"))
+    await trial.running("odd")
+    trial.odd.play(detach_device="refuse")
+    runtime, old = trial.node.runtime, trial.node.pods.sandbox("odd")
+    new = await runtime.run_sandbox(uid=old.uid, namespace=old.namespace, name=old.name)
+    assert "net1" in trial.pod_links("odd")  # it should be in the new sandbox, and the old one does not give it away
+    await trial.agent.kill()
+    await trial.start()
+    assert trial.device_of("odd") not in trial.host_links()
+    trial.odd.play()
+    await eventually(lambda: trial.pod_links("odd") == {}, "the old sandbox gives it away")
+    await runtime.stop_sandbox(new)
+    await runtime.remove_sandbox(new)
+    await trial.clean()
+
+
 async def test_devices_of_a_plugin_that_was_uninstalled_can_be_given_up(make_trial: MakeTrial) -> None:
     trial = await make_trial()
     trial.script("odd")
