@@ -48,7 +48,7 @@ from dragoman.store.ledger import Ledger
 from dragoman.store.lists import KeptLists
 from dragoman.store.lock import NodeLock
 from dragoman.store.reports import KeptReports
-from dragoman_hookspecs import DragomanError, JsonObject
+from dragoman_hookspecs import DragomanError, JsonObject, json_key
 
 NRI_WITHIN = 5.0
 """Seconds that start-up waits for the runtime to tell its sandboxes. Without it the guards hold all the same."""
@@ -237,7 +237,7 @@ class Agent:
         self._kubelet.register()
         self._serving = True
         engine = self._current.engine
-        self._begin(self._publish(engine), engine.orphans.run(), engine.rebuilding.run())
+        self._begin(self._publish(engine), engine.orphans.run(), engine.rebuilding.run(), engine.recovering.run())
         gc.collect()
         gc.freeze()  # what start-up made lives as long as the process; collecting it costs 100 ms each time
         logger.info("node {} is served as driver {}", self._node, self._live.now.driver_name)
@@ -346,6 +346,7 @@ class Agent:
         problems = [
             self._handover.reason,
             self._current.engine.rebuilding.reason,
+            self._current.engine.recovering.reason,
             "" if registration.registered else f"not registered with the kubelet: {registration.reason}",
             "" if nri.connected else f"not connected to the runtime: {nri.reason}",
         ]
@@ -357,8 +358,8 @@ class Agent:
             "ready": not any(problems),
             "reason": "; ".join(filter(None, problems)),
             "registered": registration.registered,
-            "nri": asdict(nri),
-            "published": asdict(self._publisher.state),
+            "nri": _json(nri),
+            "published": _json(self._publisher.state),
             "settings": {"error": self._live.error, "needRestart": self._live.need_restart},
             "waitingSandboxes": self._current.engine.sandboxes.waiting(),
             "pendingStatus": self._reporting.pending,
@@ -387,3 +388,8 @@ def _report(task: asyncio.Task[None]) -> None:
     """Say at once when a task that should run for ever has died."""
     if not task.cancelled() and (error := task.exception()):
         logger.opt(exception=error).critical("a task of the agent died; restart it")
+
+
+def _json(state: Any) -> JsonObject:
+    """Give the fields of a state object, which are plain values, under their JSON names."""
+    return {json_key(name): value for name, value in asdict(state).items()}

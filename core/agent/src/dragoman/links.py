@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import ParamSpec, TypeVar
 
+from dragoman.threads import DaemonThreads
 from dragoman_hookspecs import Attached, HostPaths, JsonObject, Link, Netns
 from dragoman_kit import links, netns, uplinks
 from dragoman_kit.configure import step
@@ -22,17 +21,17 @@ _THREADS = 4
 class HostLinks:
     """Satisfies the engine's ``Links``.
 
-    The threads are its own: a hook that hangs occupies none of them. They work in the network namespace that this
-    process started in.
+    The threads are its own: a hook that hangs occupies none of them, and a call that hangs keeps no process alive. They
+    work in the network namespace that this process started in.
     """
 
     def __init__(self, host: HostPaths | None = None, *, threads: int = _THREADS) -> None:
         self._host = host or HostPaths()
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="links")
+        self._threads = DaemonThreads("links", threads)
 
     def close(self) -> None:
-        """Give the threads back; calls that run are waited for."""
-        self._threads.shutdown()
+        """Let the threads end after what they do now."""
+        self._threads.close()
 
     async def netns(self, path: str) -> Netns:
         """Name the namespace behind a path, with its cookie. Raises ``FileNotFoundError``."""
@@ -73,8 +72,7 @@ class HostLinks:
         return await self._run(_protected)
 
     async def _run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, partial(function, *args, **kwargs))
+        return await self._threads.run(partial(function, *args, **kwargs))
 
 
 def _interfaces(namespace: Netns) -> Sequence[str]:

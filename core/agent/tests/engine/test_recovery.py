@@ -1,11 +1,14 @@
 """A new life of the agent over the disk of the former: what is taken over, what is undone."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from dragoman.engine.recovery import Recovering
+from dragoman.hooks import PluginTimeout
 from dragoman.model.states import AllocationState, AttachmentState
 from dragoman_hookspecs import DeviceError, Record, Recovered, Recovery
 from dragoman_testkit.fakes.node import FakeNode
@@ -238,3 +241,30 @@ async def test_rows_of_a_plugin_that_is_gone_stay_and_their_links_come_back(node
     assert node.links.restored == [{"name": "dummy0", "identity": "tag:dummy0"}]
     assert len(node.ledger.allocations()) == 1
     node.hooks.fakes["dummy"] = fake
+
+
+async def test_a_manager_that_could_not_recover_is_asked_again_and_shown_until_then(node: FakeNode) -> None:
+    claim = node.claim("a", "dummy0")
+    await node.prepare(claim)
+    node.hooks.set_up.clear()
+    node.hooks.fail("recover_devices", DeviceError("the bus is busy"), times=2)
+    node = node.restart()
+    recovering = Recovering(node.parts)
+    await recovering.recover()
+    assert "the bus is busy" in recovering.reason
+    again = asyncio.create_task(recovering.run())
+    await node.clock.advance(20)
+    again.cancel()
+    assert recovering.reason == ""
+    assert node.hooks.set_up == {("dummy", "dummy0", "")}
+
+
+async def test_a_manager_that_hangs_in_recovery_is_not_asked_again(node: FakeNode) -> None:
+    node.hooks.fail("recover_devices", PluginTimeout("recover_devices of dummy takes longer than 60 s"))
+    recovering = Recovering(node.parts)
+    await recovering.recover()
+    again = asyncio.create_task(recovering.run())
+    await node.clock.advance(3600)
+    again.cancel()
+    assert len(node.hooks.called("recover_devices")) == 1
+    assert "60 s" in recovering.reason

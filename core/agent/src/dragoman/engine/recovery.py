@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from loguru import logger
@@ -12,16 +12,29 @@ from dragoman.engine.attaching import Attaching
 from dragoman.engine.describing import Describing
 from dragoman.engine.freeing import Freeing
 from dragoman.engine.parts import Parts
+from dragoman.hooks import PluginTimeout
 from dragoman.model.records import AllocationRow, AttachmentRow
 from dragoman.model.states import AllocationState, AttachmentState
 from dragoman_hookspecs import DragomanError, Link, Recovered, Recovery
 
+FIRST_PAUSE, LAST_PAUSE = 5.0, 300.0
+"""Seconds before a manager that could not recover its devices is asked again: doubled from the first to the last."""
+
 
 @dataclass(frozen=True, slots=True)
 class Recovering:
-    """Recovers the whole node once, in the order of the design: rows, devices, attachments, files."""
+    """Recovers the whole node once, in the order of the design: rows, devices, attachments, files.
+
+    ``failed``: the managers that could not recover their devices, with the reason; ``run`` asks them again.
+    """
 
     parts: Parts
+    failed: dict[str, DragomanError] = field(default_factory=dict)
+
+    @property
+    def reason(self) -> str:
+        """Why devices that are prepared may be missing; "" where all is well."""
+        return "; ".join(f"{type_} could not recover its devices: {error}" for type_, error in self.failed.items())
 
     async def recover(self) -> None:
         """Undo unfinished rows, have managers recover their devices, verify attachments, re-assert files.
@@ -35,6 +48,19 @@ class Recovering:
             await self._recover_manager(info.type)
         await self._verify_attachments()
         await self._files()
+
+    async def run(self) -> None:
+        """Have managers that failed recover their devices again, until cancelled.
+
+        One that passed its limit is left alone: nobody else's device could be touched while it is waited for.
+        """
+        pause = FIRST_PAUSE
+        while True:
+            await self.parts.clock.sleep(pause)
+            pause = min(pause * 2, LAST_PAUSE) if self.failed else FIRST_PAUSE
+            for type_, error in list(self.failed.items()):
+                if not isinstance(error, PluginTimeout):
+                    await self.recover_manager(type_)
 
     async def recover_manager(self, type_: str) -> None:
         """Recover the devices of one manager, made anew or started late, as soon as nothing changes devices."""
@@ -69,10 +95,13 @@ class Recovering:
         try:
             answers = await self.parts.hooks.recover_devices(type_, records, complete=complete)
         except DragomanError as error:
-            logger.bind(plugin=type_).error(
-                "devices of {} cannot be recovered now, their claims are kept: {}", type_, error
-            )
+            if str(self.failed.get(type_, "")) != str(error):
+                logger.bind(plugin=type_).error(
+                    "devices of {} cannot be recovered now, their claims are kept: {}", type_, error
+                )
+            self.failed[type_] = error
             return
+        self.failed.pop(type_, None)
         self._take(rows, answers)
 
     def _whereabouts(self, row: AllocationRow) -> AttachmentRow | None:

@@ -13,8 +13,8 @@ from urllib3.exceptions import HTTPError, ProtocolError
 
 from dragoman.kube.access import Access, api_client
 from dragoman.kube.errors import ServerUnavailable, failure
-from dragoman.kube.threads import DaemonThreads
 from dragoman.kube.watch import WatchStream
+from dragoman.threads import DaemonThreads
 
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
