@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import grpc
 import pytest
 
 from dragoman.kubelet._proto import dra_v1_pb2, health_v1_pb2, registration_pb2
@@ -59,7 +60,7 @@ async def test_a_call_that_does_not_end_cannot_hold_up_the_stop(rig: Any, record
     forever.set()
 
 
-async def test_an_open_health_stream_does_not_hold_up_the_stop(rig: Any) -> None:
+async def test_an_open_health_stream_ends_in_order_and_does_not_hold_up_the_stop(rig: Any) -> None:
     edge = rig.edge()
     await edge.serve()
     async with rig.channel(rig.dra) as channel:
@@ -69,7 +70,7 @@ async def test_an_open_health_stream_does_not_hold_up_the_stop(rig: Any) -> None
         await stream.read()
         await edge.stop()
         await rig.healths.closed.get()
-        stream.cancel()
+        assert await stream.code() is grpc.StatusCode.OK
 
 
 async def test_sockets_that_another_agent_has_put_there_stay(rig: Any) -> None:

@@ -23,7 +23,7 @@ from dragoman.kubelet.sockets import dra_socket, registration_socket
 KUBELET_ROOT: Final = Path("/var/lib/kubelet")
 DRAIN_SECONDS: Final = 10.0
 REPLY_SECONDS: Final = 0.2
-"""Time for replies on their way when the DRA server ends; open health streams use it up."""
+"""Time for replies on their way when the DRA server ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,9 @@ class KubeletEdge:
         path = registration_socket(options.root / "plugins_registry", options.driver, options.pod_uid)
         self._clock = clock
         self._calls = Calls(clock)
-        services = [*dra_services(claims, self._calls), *health_services(health, options.node, clock)]
+        self._ending = asyncio.Event()
+        streams = health_services(health, options.node, clock, self._ending)
+        services = [*dra_services(claims, self._calls), *streams]
         self._dra = Listener(endpoint, services, own_folder=True)
         self._registrar = Registrar(path, info, options.retry, clock)
         self._tasks: list[asyncio.Task[None]] = []
@@ -85,6 +87,7 @@ class KubeletEdge:
         await self._registrar.stop()
         if left := await self._calls.drain(drain):
             logger.warning("{} calls of the kubelet still run after {} s", left, drain)
+        self._ending.set()
         await self._dra.close(REPLY_SECONDS)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from typing import Any, Final
@@ -10,6 +11,7 @@ from loguru import logger
 
 from dragoman.clock import Clock
 from dragoman.kubelet._proto import health_v1_pb2, health_v1alpha1_pb2
+from dragoman.kubelet.observed import within
 from dragoman.kubelet.ports import HealthSource
 from dragoman.kubelet.rpc import Handler, clean, service
 from dragoman_hookspecs import Health, HealthReport
@@ -27,21 +29,23 @@ _STATES: Final = {
 }
 
 
-def health_services(source: HealthSource, pool: str, clock: Clock) -> list[Handler]:
-    """Make both services. All devices are of the node's one pool."""
+def health_services(source: HealthSource, pool: str, clock: Clock, ending: asyncio.Event) -> list[Handler]:
+    """Make both services. All devices are of the node's one pool. Streams end by themselves when ``ending`` is set."""
     return [
-        _HealthStreams(messages, source, pool, clock).handler() for messages in (health_v1_pb2, health_v1alpha1_pb2)
+        _HealthStreams(messages, source, pool, clock, ending).handler()
+        for messages in (health_v1_pb2, health_v1alpha1_pb2)
     ]
 
 
 class _HealthStreams:
     """One version."""
 
-    def __init__(self, messages: Any, source: HealthSource, pool: str, clock: Clock) -> None:
+    def __init__(self, messages: Any, source: HealthSource, pool: str, clock: Clock, ending: asyncio.Event) -> None:
         self._messages = messages
         self._source = source
         self._pool = pool
         self._clock = clock
+        self._ending = ending
 
     def handler(self) -> Handler:
         return service(self._messages.DESCRIPTOR, "DRAResourceHealth", {"NodeWatchResources": self._watch})
@@ -51,14 +55,26 @@ class _HealthStreams:
 
         So a source that ends or fails is asked again; meanwhile the devices age to unknown, each in its own time.
         """
-        while True:
+        while not self._ending.is_set():
             try:
                 async with aclosing(self._source.watch()) as lists:  # type: ignore[type-var]  # sources are generators
-                    async for reports in lists:
+                    while (reports := await self._next(lists)) is not None:
                         yield self._response(reports)
             except Exception:  # noqa: BLE001 - whatever the source raises, the stream must stay open
                 logger.exception("the health source failed; it is asked again")
-            await self._clock.sleep(RETRY_SECONDS)
+            await within(self._clock, RETRY_SECONDS, self._ending.wait())
+
+    async def _next(self, lists: AsyncIterator[Sequence[HealthReport]]) -> Sequence[HealthReport] | None:
+        """Give the next list; None where there is none, or the agent ends."""
+        following = asyncio.ensure_future(anext(lists, None))
+        ending = asyncio.ensure_future(self._ending.wait())
+        try:
+            await asyncio.wait({following, ending}, return_when=asyncio.FIRST_COMPLETED)
+            return following.result() if following.done() else None
+        finally:
+            for task in (following, ending):
+                task.cancel()
+            await asyncio.gather(following, ending, return_exceptions=True)
 
     def _response(self, reports: Sequence[HealthReport]) -> Any:
         now = int(self._clock.now())
