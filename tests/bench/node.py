@@ -120,7 +120,7 @@ class BenchNode:
         """Wait until the agent has published and written everything; give its status. Raises ``NotMeasured``."""
         for _ in range(400):
             status: JsonObject = await self.node.agent.ask("status")
-            if not status["pendingStatus"] and status["published"]["published_at"]:
+            if not status["pendingStatus"] and status["published"]["publishedAt"]:
                 return status
             await asyncio.sleep(0.05)
         raise NotMeasured(f"the agent has not written everything after 20 s: {status['published']}")

@@ -77,7 +77,7 @@ class Trial:
 
         async def is_settled() -> bool:
             status = await self.agent.ask("status")
-            return not status["pendingStatus"] and status["published"]["published_at"] is not None
+            return not status["pendingStatus"] and status["published"]["publishedAt"] is not None
 
         await eventually(is_settled, "the agent has written everything")
 

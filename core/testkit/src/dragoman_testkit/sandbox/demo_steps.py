@@ -40,7 +40,7 @@ async def publish(scene: Scene) -> None:
     scene.show_host()
     status = await node.agent.start()
     await node.until(lambda: len(_devices(scene)) == 7, "7 devices are published")
-    runtime = f"{status['nri']['runtime_name']} {status['nri']['runtime_version']}"
+    runtime = f"{status['nri']['runtimeName']} {status['nri']['runtimeVersion']}"
     story.check(
         f"the agent is registered with the kubelet and connected to the runtime, {runtime}", status["ready"], True
     )

@@ -51,7 +51,7 @@ class Story:
         """Show what somebody else says: the kernel, a command, the API server."""
         self._line(f"     {head}")
         for line in lines:
-            for part in textwrap.wrap(line, _WIDTH, drop_whitespace=False, subsequent_indent="  ") or [""]:
+            for part in textwrap.wrap(line, _WIDTH, subsequent_indent="  ") or [""]:
                 self._line(f"     {self._paint('dim', self._bar)} {part.rstrip()}")
 
     def check(self, what: str, actual: object, expected: object) -> None:

@@ -127,7 +127,9 @@ class Scheduler:
         while len(results) < count:
             taken = next((got for device in suitable if (got := _try(ask, device, trial))), None)
             if taken is None:
-                have = f"{len(suitable)} of class {ask.body.get('deviceClassName')} fit, not enough of them are free"
+                class_ = f"class {ask.body.get('deviceClassName')}"
+                fit = f"{len(suitable)} of {class_} fit, not enough of them are free"
+                have = fit if suitable else f"no device of this node fits {class_}"
                 raise Unschedulable(f"request {ask.reference}: {count} device(s) wanted, {have}")
             results.append(taken)
         usage.whole, usage.amounts = trial.whole, trial.amounts
