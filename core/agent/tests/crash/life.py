@@ -158,9 +158,13 @@ class Life:
                     device=device, kind=kind, distribution=info.distribution, version=info.version
                 )
         if self._was_active:
-            await self.sandboxes.resynchronize()
+            await self.catch_up()
             self.activated.set()
         self._was_active = True
+
+    async def catch_up(self) -> None:
+        """Learn the sandboxes that came and went while the gate was closed."""
+        await self.sandboxes.resynchronize()
 
     async def become_passive(self) -> None:
         """End what uses the ledger."""
