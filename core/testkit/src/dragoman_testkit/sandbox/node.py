@@ -20,7 +20,7 @@ from dragoman_testkit.sandbox.apiserver import ApiFault, ApiServer
 from dragoman_testkit.sandbox.kubelet import FakeKubelet, Timings
 from dragoman_testkit.sandbox.pod_life import Leaders, Pauses
 from dragoman_testkit.sandbox.pods import Pods
-from dragoman_testkit.sandbox.runtime import FakeRuntime
+from dragoman_testkit.sandbox.runtime import FakeRuntime, NriOptions
 
 DRIVER = "net.dragoman.dev"
 
@@ -38,8 +38,9 @@ def make_folder() -> Path:
 class SandboxNode:
     """A node; an async context manager. Everything but the agent runs in this process.
 
-    ``settings`` are the agent's, beside those that tell it about this node; ``timings`` are the kubelet's. The agent is
-    started by ``agent.start()``. It works on the links of the network namespace that the process is in.
+    ``settings`` are the agent's, beside those that tell it about this node; ``timings`` are the kubelet's, ``nri`` the
+    runtime's. The agent is started by ``agent.start()``. It works on the links of the network namespace that the
+    process is in.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class SandboxNode:
         name: str = "sandbox",
         pauses: Pauses | None = None,
         timings: Timings | None = None,
+        nri: NriOptions | None = None,
     ) -> None:
         self.folder = folder
         self.name = name
@@ -61,7 +63,11 @@ class SandboxNode:
         clock = SystemClock()
         self.kubelet = FakeKubelet(folder / "kubelet", name, clock, self._read_claim, wipe=self._wipe, timings=timings)
         self.runtime = FakeRuntime(
-            nri_socket=folder / "nri.sock", cdi_dirs=[self.cdi_dir], netns_dir=self.netns_dir, clock=clock
+            nri_socket=folder / "nri.sock",
+            cdi_dirs=[self.cdi_dir],
+            netns_dir=self.netns_dir,
+            clock=clock,
+            options=nri,
         )
         self.agent = AgentProcess(
             settings=self.settings_file, log=folder / "agent.log", control=folder / "run" / "control.sock"
