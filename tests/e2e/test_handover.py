@@ -145,7 +145,7 @@ async def test_agents_with_the_same_sockets_do_not_fight_over_them(make_trial: M
     trial.start_pod("during")
     await trial.running("during")
     # Longer than the old agent takes to see that its sockets are not there.
-    await holds(lambda: inodes(trial) == sockets, "the newcomer's sockets stay", 2.5)
+    await holds(lambda: inodes(trial) == sockets, "the newcomer's sockets stay", 1.5)
     assert await trial.agent.terminate() == 0
     assert inodes(trial) == sockets
     trial.start_pod("after")

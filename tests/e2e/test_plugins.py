@@ -102,7 +102,7 @@ async def test_the_agent_does_not_start_without_a_plugin_that_is_required(make_t
         assert "Traceback" not in output.err
 
 
-@pytest.mark.parametrize("versions", [["v1", "v2"], [], "v1beta1"])
+@pytest.mark.parametrize("versions", [["v1", "v2"], []])
 async def test_the_agent_does_not_start_with_versions_of_metadata_that_do_not_exist(
     make_trial: MakeTrial, versions: object
 ) -> None:
@@ -117,7 +117,8 @@ PARTS = [
     (hook, part)
     for hook in ("setup_device", "attach_device", "detach_device", "free_device")
     for part in ("block", "raise", "exit", "garbage")
-    if (hook, part) != ("free_device", "garbage")  # it has no result to be wrong
+    # free_device has no result to be wrong; who leaves on the way out is caught as on the way in.
+    if (hook, part) not in {("free_device", "garbage"), ("free_device", "exit"), ("detach_device", "exit")}
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 
@@ -178,19 +179,19 @@ async def test_commands_tell_what_the_agent_knows_as_table_and_as_json(trial: Tr
     trial.start_pod("red", {"podIfName": "net1"})
     await trial.running("red")
     device, claim = trial.device_of("red"), trial.claim_of("red")["metadata"]
-    views = {view["device"]: view for view in await trial.show("devices")}
+    commands = ("devices", "allocations", "plugins")
+    found, (row,), _ = await asyncio.gather(*map(trial.show, commands))
+    views = {view["device"]: view for view in found}
     assert names([{"name": name} for name in views]) == set(trial.published())
     assert views[device]["holders"] == [f"default/{claim['name']}"]
     assert views["uplink0-mv"]["capacity"] == {"links": {"total": "4", "free": "4"}}
-    (row,) = await trial.show("allocations")
     assert (row["uid"], row["device"], row["interface"], row["pods"]) == (claim["uid"], device, "net1", ["red"])
-    for command in ("devices", "allocations", "plugins"):
-        table = await trial.run(command)
+    *tables, status = await asyncio.gather(*map(trial.run, commands), trial.run("agent", "status"))
+    for table in tables:
         assert (table.code, table.err) == (0, "")
         assert table.out.splitlines()[0].isupper()
-    assert device in (await trial.run("devices")).out
-    assert claim["name"] in (await trial.run("allocations")).out
-    status = await trial.run("agent", "status")
+    assert device in tables[0].out
+    assert claim["name"] in tables[1].out
     assert status.code == 0
     assert json.loads(status.out)["ready"]
 
@@ -210,16 +211,16 @@ async def test_a_claim_can_be_given_up_by_its_uid(trial: Trial) -> None:
 
 async def test_without_an_agent_every_command_says_so_in_one_line(make_trial: MakeTrial) -> None:
     trial = await make_trial()
-    for command in (
+    commands = (
         ("devices",),
         ("devices", "-o", "json"),
         ("allocations",),
         ("allocations", "-o", "json"),
         ("allocations", "release", "uid"),
         ("agent", "status"),
-    ):
-        output = await trial.run(*command)
-        assert one_line(output, "control.sock", "is dragoman agent running?"), (command, output)
+    )
+    for output in await asyncio.gather(*(trial.run(*command) for command in commands)):
+        assert one_line(output, "control.sock", "is dragoman agent running?"), output
     plugins = await trial.run("plugins", "-o", "json")
     assert plugins.code == 0
     assert {plugin["name"] for plugin in json.loads(plugins.out)} >= {"dummy", "macvlan", "metadata"}

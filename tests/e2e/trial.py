@@ -24,11 +24,13 @@ from dragoman_testkit.sandbox.kernel import LinkView
 from dragoman_testkit.sandbox.kubelet import Timings
 from dragoman_testkit.sandbox.node import SandboxNode, make_folder, remove_folder
 from dragoman_testkit.sandbox.pod_life import Pauses
+from dragoman_testkit.sandbox.runtime import NriOptions
 from tests.e2e import objects, thirdparty
 from tests.e2e.thirdparty import Script
 
 UPLINK = "uplink0"
 _LOOK = 0.02
+_NRI = NriOptions(request_timeout=0.8)
 _TIMINGS = Timings(reconcile=0.05)
 _PAUSES = Pauses(prepare=0.2, sandbox=0.2, container=0.1, unprepare=0.1)
 
@@ -305,7 +307,9 @@ def trials(stack: AsyncExitStack, link_kind: str) -> MakeTrial:
             "logging": {"level": "debug"},
             **settings,
         }
-        node = await stack.enter_async_context(SandboxNode(folder, settings=merged, pauses=_PAUSES, timings=_TIMINGS))
+        node = await stack.enter_async_context(
+            SandboxNode(folder, settings=merged, pauses=_PAUSES, timings=_TIMINGS, nri=_NRI)
+        )
         trial = Trial(node, link_kind)
         stack.push_async_callback(trial.close)
         trial.apply(objects.device_class(), objects.device_class("dummy", objects.manager_is("dummy")))
