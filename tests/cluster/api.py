@@ -81,8 +81,12 @@ class Wire:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
             context.load_verify_locations(self._authority)
             connection = http.client.HTTPSConnection(host.hostname or "", host.port, timeout=30, context=context)
-            with self._spaces.network():
-                connection.connect()
+            try:
+                with self._spaces.network():
+                    connection.connect()
+            except BaseException:
+                connection.close()
+                raise
             self._connection = connection
         return self._connection
 

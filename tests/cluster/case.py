@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import http
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
 from tests.cluster.agent import Agent
-from tests.cluster.api import Api, Object
+from tests.cluster.api import Api, ApiError, Object
 from tests.cluster.node import Node
 from tests.cluster.waiting import NotReached, until
 
@@ -24,8 +25,13 @@ class Case:
         self.api: Api = node.api.within(namespace)
 
     def open(self) -> None:
-        """Make the namespace."""
+        """Make the namespace and its pods' account, for which the controller manager takes long after an API outage."""
         self.node.api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}})
+        try:
+            self.api.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}})
+        except ApiError as error:
+            if error.code != http.HTTPStatus.CONFLICT:
+                raise
 
     def close(self, limit: float = 90.0) -> None:
         """Delete everything in it, and wait until pods and claims are gone."""
