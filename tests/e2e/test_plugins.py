@@ -253,7 +253,8 @@ async def test_devices_of_a_plugin_that_was_uninstalled_can_be_given_up(make_tri
     assert (released.code, released.err) == (0, "")
     await trial.ended("odd")
     assert await trial.agent.ask("allocations") == []
-    assert trial.published().keys() == published.keys() - {"odd0", "odd1"}
+    remaining = published.keys() - {"odd0", "odd1"}
+    await trial.until(lambda: trial.published().keys() == remaining, "what was held is withdrawn when it is free")
 
 
 async def test_a_plugin_that_is_switched_off_serves_what_it_has_until_that_is_free(make_trial: MakeTrial) -> None:
