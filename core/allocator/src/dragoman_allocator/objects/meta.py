@@ -1,0 +1,75 @@
+"""What all objects share: metadata, conditions, node selectors."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import msgspec
+
+RawQuantity: TypeAlias = str | int | float
+"""A quantity as it stands in JSON; ``quantity.parse`` reads it."""
+
+JsonObject: TypeAlias = dict[str, Any]
+
+
+class Struct(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+    """Base of all API structs: immutable, unknown members are ignored, absent ones are left out when written."""
+
+
+class OwnerReference(Struct):
+    """``metadata.ownerReferences[]``."""
+
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
+
+
+class Metadata(Struct):
+    """``metadata``; times as written (RFC 3339)."""
+
+    name: str = ""
+    generate_name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    generation: int = 0
+    resource_version: str = ""
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+    finalizers: list[str] | None = None
+    owner_references: list[OwnerReference] | None = None
+
+
+class Condition(Struct, omit_defaults=False):
+    """A condition as meta/v1 has it."""
+
+    type: str = ""
+    status: str = ""
+    observed_generation: int | None = None
+    last_transition_time: str | None = None
+    reason: str = ""
+    message: str = ""
+
+
+class NodeSelectorRequirement(Struct):
+    """One requirement on a label or on ``metadata.name``; operators In, NotIn, Exists, DoesNotExist, Gt, Lt."""
+
+    key: str = ""
+    operator: str = ""
+    values: list[str] | None = None
+
+
+class NodeSelectorTerm(Struct):
+    """Requirements that must all hold; a term without any matches nothing."""
+
+    match_expressions: list[NodeSelectorRequirement] | None = None
+    match_fields: list[NodeSelectorRequirement] | None = None
+
+
+class NodeSelector(Struct):
+    """Terms of which one must hold."""
+
+    node_selector_terms: list[NodeSelectorTerm] = []

@@ -1,0 +1,1 @@
+"""Quantities of the Kubernetes API: parsed exactly, compared by value, printed canonically."""

@@ -1,0 +1,1 @@
+"""Semantic versions 2.0.0."""
