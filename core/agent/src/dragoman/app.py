@@ -10,20 +10,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import os
 import socket
-from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
-from typing import Any
 
 from loguru import logger
 
 from dragoman import assembly
+from dragoman.answers import Answers
+from dragoman.background import Background
 from dragoman.clock import SystemClock
 from dragoman.control import forwarding
 from dragoman.control import handover as control_handover
-from dragoman.control.server import Call, ControlServer
+from dragoman.control.server import ControlServer
 from dragoman.engine.advertised import Advertised
 from dragoman.engine.gate import Gate
 from dragoman.engine.gated import GatedClaims, GatedSandboxes, LocalServices
@@ -33,7 +32,6 @@ from dragoman.engine.inventory import NodeInventory
 from dragoman.engine.node import CurrentEngine, Engine
 from dragoman.engine.publisher import Publisher
 from dragoman.engine.reporting import Reporting
-from dragoman.engine.views import allocation_views, device_views, plugin_views
 from dragoman.hooks import Hooks
 from dragoman.kubelet.edge import KubeletEdge
 from dragoman.live import LiveSettings
@@ -48,7 +46,7 @@ from dragoman.store.ledger import Ledger
 from dragoman.store.lists import KeptLists
 from dragoman.store.lock import NodeLock
 from dragoman.store.reports import KeptReports
-from dragoman_hookspecs import DragomanError, JsonObject, json_key
+from dragoman_hookspecs import DragomanError
 
 NRI_WITHIN = 5.0
 """Seconds that start-up waits for the runtime to tell its sandboxes. Without it the guards hold all the same."""
@@ -77,12 +75,12 @@ class Agent:
         self._node = settings.node_name or socket.gethostname().lower()
         self._ledger: Ledger | None = None
         self._server = Server()
-        self._tasks: list[asyncio.Task[None]] = []
-        self._nri_task: asyncio.Task[None] | None = None
+        self._work = Background(self._clock)
+        self._runtime: Background | None = None
         self._serving = False
 
         self.hooks = Hooks(plugins, assembly.limits(settings))
-        self.hooks.on_late_start(lambda type_: self._begin(self._recover_manager(type_)))
+        self.hooks.on_late_start(lambda type_: self._work.begin(lambda: self._recover_manager(type_)))
         self._plugins = plugins
         self._outside = assembly.Outside.build(settings, self._node, self._clock)
         self._current = CurrentEngine()
@@ -148,12 +146,25 @@ class Agent:
             {
                 **forwarding.handlers(local),
                 **control_handover.handlers(self._handover),
-                "status": self._on_status,
-                "plugins": self._on_plugins,
-                "devices": self._on_devices,
-                "allocations": self._on_allocations,
-                "release": self._on_release,
+                **self._answers().handlers(),
             },
+        )
+
+    def _answers(self) -> Answers:
+        return Answers(
+            node=self._node,
+            live=self._live,
+            handover=self._handover,
+            gate=self._gate,
+            current=self._current,
+            kubelet=self._kubelet,
+            nri=self._nri,
+            hooks=self.hooks,
+            inventory=self._inventory,
+            advertised=self._advertised,
+            publisher=self._publisher,
+            pending=lambda: self._reporting.pending,
+            requests=lambda: self._outside.kube.client.requests,
         )
 
     # --- life ------------------------------------------------------------------------------------------------------
@@ -177,9 +188,8 @@ class Agent:
         """Stop in reverse. Devices, files, guards, rows and slices stay."""
         if self._serving:
             await self._kubelet.stop()
-        if self._nri_task is not None:
-            self._nri_task.cancel()
-            await asyncio.gather(self._nri_task, return_exceptions=True)
+        if self._runtime is not None:
+            await self._runtime.end()
         if self._handover.state is State.ACTIVE:
             self._gate.close()
             with contextlib.suppress(DragomanError):
@@ -223,9 +233,10 @@ class Agent:
     async def become_active(self) -> None:
         """Serve: the runtime first (bounded), then the kubelet, then publishing."""
         await self._control.publish()
-        self._begin(self._inventory.run(), self._health.run(), self._reporting.run())
-        if self._nri_task is None:
-            self._nri_task = self._task(self._nri.run())
+        self._work.begin(self._inventory.run, self._health.run, self._reporting.run)
+        if self._runtime is None:
+            self._runtime = Background(self._clock)
+            self._runtime.begin(self._nri.run)
             if self._live.now.paths.nri_socket.exists():
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(NRI_WITHIN):
@@ -237,7 +248,9 @@ class Agent:
         self._kubelet.register()
         self._serving = True
         engine = self._current.engine
-        self._begin(self._publish(engine), engine.orphans.run(), engine.rebuilding.run(), engine.recovering.run())
+        self._work.begin(
+            lambda: self._publish(engine), engine.orphans.run, engine.rebuilding.run, engine.recovering.run
+        )
         gc.collect()
         gc.freeze()  # what start-up made lives as long as the process; collecting it costs 100 ms each time
         logger.info("node {} is served as driver {}", self._node, self._live.now.driver_name)
@@ -248,10 +261,7 @@ class Agent:
 
     async def become_passive(self) -> None:
         """End all work that changes devices, slices or claim status; the sockets stay."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._tasks.clear()
+        await self._work.end()
         await self._kubelet.rest()
         await self._outside.kube.slices.pause()
         with contextlib.suppress(Unavailable):
@@ -297,16 +307,6 @@ class Agent:
             async with self._gate.operation(f"recover the devices of {type_}"):
                 await self._current.engine.recovering.recover_manager(type_)
 
-    # --- background --------------------------------------------------------------------------------------------------
-
-    def _begin(self, *work: Coroutine[Any, Any, None]) -> None:
-        self._tasks += [self._task(each) for each in work]
-
-    def _task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.create_task(work)
-        task.add_done_callback(_report)
-        return task
-
     async def _publish(self, engine: Engine) -> None:
         """Publish, as soon as the ledger tells which devices are in pods: they must not be withdrawn."""
         await engine.rebuilding.done()
@@ -338,58 +338,3 @@ class Agent:
     def _rules(self) -> Publishing:
         settings = self._live.now
         return Publishing(node=self._node, driver=settings.driver_name, pools=settings.pools, server=self._server)
-
-    # --- the control socket ------------------------------------------------------------------------------------------
-
-    async def _on_status(self, _: Call) -> JsonObject:
-        registration, nri = self._kubelet.registration.value, self._nri.state
-        problems = [
-            self._handover.reason,
-            self._current.engine.rebuilding.reason,
-            self._current.engine.recovering.reason,
-            "" if registration.registered else f"not registered with the kubelet: {registration.reason}",
-            "" if nri.connected else f"not connected to the runtime: {nri.reason}",
-        ]
-        return {
-            "node": self._node,
-            "driver": self._live.now.driver_name,
-            "pid": os.getpid(),
-            "state": self._handover.state.value,
-            "ready": not any(problems),
-            "reason": "; ".join(filter(None, problems)),
-            "registered": registration.registered,
-            "nri": _json(nri),
-            "published": _json(self._publisher.state),
-            "settings": {"error": self._live.error, "needRestart": self._live.need_restart},
-            "waitingSandboxes": self._current.engine.sandboxes.waiting(),
-            "pendingStatus": self._reporting.pending,
-            "apiRequests": self._outside.kube.client.requests,
-        }
-
-    async def _on_plugins(self, _: Call) -> Sequence[JsonObject]:
-        return plugin_views(self.hooks.statuses(), self._inventory.degraded())
-
-    async def _on_devices(self, _: Call) -> Sequence[JsonObject]:
-        return device_views(self._advertised, self._current.engine.parts.ledger)
-
-    async def _on_allocations(self, _: Call) -> Sequence[JsonObject]:
-        return allocation_views(self._current.engine.parts.ledger)
-
-    async def _on_release(self, call: Call) -> JsonObject:
-        uid = str(call.params.get("uid", ""))
-        async with self._gate.operation(f"release {uid}"):
-            rows = self._current.engine.parts.ledger.of_claim(uid)
-            if rows:
-                await self._current.engine.claims.release(uid)
-        return {"released": [row.key.device for row in rows]}
-
-
-def _report(task: asyncio.Task[None]) -> None:
-    """Say at once when a task that should run for ever has died."""
-    if not task.cancelled() and (error := task.exception()):
-        logger.opt(exception=error).critical("a task of the agent died; restart it")
-
-
-def _json(state: Any) -> JsonObject:
-    """Give the fields of a state object, which are plain values, under their JSON names."""
-    return {json_key(name): value for name, value in asdict(state).items()}

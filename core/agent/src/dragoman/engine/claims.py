@@ -110,7 +110,8 @@ class Claims:
     async def _unprepare(self, uid: str, *, force: bool = False) -> None:
         self._reporting.forget(uid)
         async with self._parts.locks.hold(uid):
-            async with self._parts.managers.together():
+            rows = self._parts.ledger.of_claim(uid)
+            async with self._parts.managers.together(row.manager for row in rows):
                 await self._freeing.free(self._parts.ledger.of_claim(uid), force=force)
             self._parts.former.give_up(self._parts.ledger, uid)
             self._reporting.forget(uid)
@@ -127,7 +128,7 @@ class Claims:
             if claim is None or self._is_prepared(claim, rows):
                 return await self._again(rows, claim)
             await self._refuse_in_use(claim, rows)
-            async with self._parts.managers.together():
+            async with self._parts.managers.together(row.manager for row in rows):
                 await self._freeing.free(rows)
             rows, metadata = await self._fresh(claim)
             return self._done(rows, metadata)
@@ -177,7 +178,7 @@ class Claims:
         await self._check(planned)
         async with self._parts.locks.hold_all(f"device {each.key.device}" for each in planned):
             await self._wait_for_devices(planned)
-            async with self._parts.managers.together():
+            async with self._parts.managers.together(each.known.kind.type for each in planned):
                 rows = [await self._intend(claim, each) for each in planned]
                 self._parts.ledger.put_allocations(rows)
                 self._parts.rows_changed()

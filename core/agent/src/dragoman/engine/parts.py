@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from dragoman.clock import Clock
 from dragoman.engine.former import FormerClaims
 from dragoman.engine.ports import CdiFiles, EventSink, Links
-from dragoman.engine.waiting import Changes, KeyedLocks, SharedLock
+from dragoman.engine.waiting import Changes, KeyedLocks, SharedLocks
 from dragoman.hooks import Hooks, PluginMissing
 from dragoman.model import parameters
 from dragoman.model.records import AllocationRow, AttachmentRow
@@ -21,8 +21,9 @@ class Parts:
     """The engine's surroundings. ``pool`` is the name of the node, which names its pool of devices as well.
 
     ``rows_changed`` tells the publisher that allocations came or went. ``freed`` wakes those who wait for a device;
-    ``ended`` wakes sandboxes whose device is attached elsewhere. ``managers`` is held together by all that changes a
-    device, and alone by what needs a complete view of them. ``former`` are the claims that a lost ledger knew.
+    ``ended`` wakes sandboxes whose device is attached elsewhere. ``managers`` is held together, by type, by all that
+    changes a device of a manager, and alone by what needs a complete view of these. ``former`` are the claims that a
+    lost ledger knew.
     """
 
     driver: str
@@ -37,7 +38,7 @@ class Parts:
     freed: Changes = field(default_factory=Changes)
     ended: Changes = field(default_factory=Changes)
     locks: KeyedLocks = field(default_factory=KeyedLocks)
-    managers: SharedLock = field(default_factory=SharedLock)
+    managers: SharedLocks = field(default_factory=SharedLocks)
     former: FormerClaims = field(default_factory=FormerClaims)
 
     def allocation(self, row: AllocationRow) -> Allocation:

@@ -153,7 +153,7 @@ class Rebuilding:
 
     async def _rebuild(self) -> None:
         read = await self._source.of_node()
-        async with self._parts.managers.alone():
+        async with self._parts.managers.all_alone():
             if self._parts.ledger.rebuilt:
                 await self._restore(read.claims)
                 if read.unreadable:

@@ -52,7 +52,7 @@ class Recovering:
     async def run(self) -> None:
         """Have managers that failed recover their devices again, until cancelled.
 
-        One that passed its limit is left alone: nobody else's device could be touched while it is waited for.
+        One that passed its limit is left alone: its devices could not be touched while it is waited for.
         """
         pause = FIRST_PAUSE
         while True:
@@ -64,7 +64,7 @@ class Recovering:
 
     async def recover_manager(self, type_: str) -> None:
         """Recover the devices of one manager, made anew or started late, as soon as nothing changes devices."""
-        async with self.parts.managers.alone():
+        async with self.parts.managers.alone(type_):
             await self._recover_manager(type_)
 
     async def _undo_attachments(self) -> None:

@@ -231,7 +231,7 @@ class Sandboxes:
         done = []
         for row in rows:
             try:
-                async with self._parts.managers.together():
+                async with self._parts.managers.together({row.manager}):
                     await step(row)
             except DragomanError as error:
                 problems.append(f"device {row.key.device}: {error}")
@@ -325,7 +325,8 @@ class Sandboxes:
         delay = FIRST_DELAY
         while True:
             try:
-                async with self._parts.managers.together():
+                row = self._parts.ledger.allocation(attachment.key.allocation)
+                async with self._parts.managers.together({row.manager} if row else ()):
                     await self._attaching.detach(attachment)
             except DragomanError as error:
                 logger.bind(device=attachment.key.allocation.device).error(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Hashable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Generic, TypeVar
@@ -82,6 +83,35 @@ class SharedLock:
     def _tell(self) -> None:
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()
+
+
+class SharedLocks:
+    """A shared lock for each of a few keys that stay for good, and one above them all."""
+
+    def __init__(self) -> None:
+        self._all = SharedLock()
+        self._locks: defaultdict[str, SharedLock] = defaultdict(SharedLock)
+
+    @asynccontextmanager
+    async def together(self, keys: Iterable[str]) -> AsyncIterator[None]:
+        """Be inside with others, for all of these keys; taken in one order everywhere."""
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self._all.together())
+            for key in sorted(set(keys)):
+                await stack.enter_async_context(self._locks[key].together())
+            yield
+
+    @asynccontextmanager
+    async def alone(self, key: str) -> AsyncIterator[None]:
+        """Be the only one inside for this key."""
+        async with self._all.together(), self._locks[key].alone():
+            yield
+
+    @asynccontextmanager
+    async def all_alone(self) -> AsyncIterator[None]:
+        """Be the only one inside, whatever the key."""
+        async with self._all.alone():
+            yield
 
 
 class Joined(Generic[T]):
