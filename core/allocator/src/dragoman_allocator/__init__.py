@@ -1,1 +1,1 @@
-"""The semantics of resource.k8s.io as a pure library: allocation, pool status, validation, node-allocatable accounting."""
+"""The semantics of resource.k8s.io as a pure library: allocation, pool status, validation, accounting."""

@@ -1,7 +1,8 @@
 """Objects of resource.k8s.io/v1 as of 1.37, as far as allocation, pool status and accounting read them.
 
-Every struct mirrors the API field for field (camelCase in JSON, snake_case here). Members that the API may omit are ``None`` where
-"absent" differs from "empty" for some rule; quantities stay as written (``RawQuantity``) until ``dragoman_allocator.quantity.parse`` reads them.
+Every struct mirrors the API field for field (camelCase in JSON, snake_case here). Members that the API may omit are
+``None`` where "absent" differs from "empty" for some rule; quantities stay as written (``RawQuantity``) until
+``dragoman_allocator.quantity.parse`` reads them.
 """
 
 from dragoman_allocator.objects.claims import (

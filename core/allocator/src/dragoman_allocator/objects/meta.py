@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, dataclass_transform
 
 import msgspec
 
@@ -12,6 +12,7 @@ RawQuantity: TypeAlias = str | int | float
 JsonObject: TypeAlias = dict[str, Any]
 
 
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
 class Struct(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """Base of all API structs: immutable, unknown members are ignored, absent ones are left out when written."""
 
@@ -48,7 +49,8 @@ class Condition(Struct, omit_defaults=False):
 
     type: str = ""
     status: str = ""
-    observed_generation: int | None = None
+    # Left out where nobody observed one, while the other members are written also when they are empty.
+    observed_generation: int | msgspec.UnsetType | None = msgspec.UNSET
     last_transition_time: str | None = None
     reason: str = ""
     message: str = ""

@@ -14,11 +14,11 @@ class PoolStatusRequestSpec(Struct):
     default_partition_type_attribute: str | None = None
 
 
-class PartitionSummary(Struct, omit_defaults=False):
+class PartitionSummary(Struct):
     """``partitionSummary[]``: devices of one type, and how many of them could still be allocated."""
 
     attribute: str
-    type: str
+    type: str = ""
     total: int
     allocatable: int
 
@@ -32,12 +32,12 @@ class ShareableCapacity(Struct, omit_defaults=False):
     available: RawQuantity
 
 
-class ShareableSummary(Struct, omit_defaults=False):
+class ShareableSummary(Struct):
     """``shareableSummary``."""
 
     fully_available_devices: int
     partially_available_devices: int
-    capacity: list[ShareableCapacity] = []
+    capacity: list[ShareableCapacity] | None = None
 
 
 class PoolStatus(Struct):
