@@ -18,9 +18,9 @@ class PartitionSummary(Struct):
     """``partitionSummary[]``: devices of one type, and how many of them could still be allocated."""
 
     attribute: str
-    type: str = ""
     total: int
     allocatable: int
+    type: str = ""
 
 
 class ShareableCapacity(Struct, omit_defaults=False):
