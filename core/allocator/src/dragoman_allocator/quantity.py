@@ -9,7 +9,17 @@ from typing import Final, Literal, Self, TypeAlias
 from dragoman_allocator import amounts
 from dragoman_allocator.amounts import InvalidQuantity
 
-__all__ = ["BINARY", "DECIMAL", "EXPONENT", "Format", "InvalidQuantity", "Quantity", "parse", "parse_text"]
+__all__ = [
+    "BINARY",
+    "DECIMAL",
+    "EXPONENT",
+    "BareNumber",
+    "Format",
+    "InvalidQuantity",
+    "Quantity",
+    "parse",
+    "parse_text",
+]
 
 Format: TypeAlias = Literal["BinarySI", "DecimalSI", "DecimalExponent"]
 BINARY: Final[Format] = "BinarySI"
@@ -224,6 +234,21 @@ class Quantity:
         return value if exact else None
 
 
+class BareNumber(float):
+    """A number of JSON that keeps its text, because ``1e3`` and ``1000.0`` are different quantities to the API."""
+
+    __slots__ = ("text",)
+
+    text: str
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """Read the text of a number as JSON has it."""
+        number = cls(text)
+        number.text = text
+        return number
+
+
 def parse(raw: str | float | None) -> Quantity:
     """Read a quantity as it stands in JSON: a text (blanks around it are dropped) or a bare number; None is zero.
 
@@ -263,9 +288,10 @@ def _refusal(text: str) -> str:
 
 
 def _number_text(raw: float) -> str:
-    """Give the text of a bare number; one that was decoded by this library still has it."""
+    if isinstance(raw, BareNumber):
+        return raw.text
     try:
-        return getattr(raw, "text", None) or repr(raw)
+        return repr(raw)
     except ValueError:  # thousands of digits, more than Python prints
         raise InvalidQuantity(f"a quantity with more than {LONGEST_TEXT} digits is not read") from None
 
