@@ -1,4 +1,4 @@
-"""The servers that have to behave alike."""
+"""The servers and kubelets that have to behave alike."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.cluster.node import Node
+from tests.cluster.shared import kubelets
 from tests.cluster.shared.embedded import embedded
+from tests.cluster.shared.kubelets import Kubelet
 from tests.cluster.shared.marks import Marks
 from tests.cluster.shared.real import real as real_server
 from tests.cluster.shared.wire import SLICES, Wire, unique
@@ -48,3 +50,23 @@ def driver(server: Wire) -> Iterator[str]:
     name = f"{unique('d')}.example.com"
     yield name
     server.ask("DELETE", SLICES, fieldSelector=f"spec.driver={name}")
+
+
+@pytest.fixture(scope="session")
+def stand_in_kubelet() -> Iterator[Kubelet]:
+    """The stand-in."""
+    with kubelets.fake() as kubelet:
+        yield kubelet
+
+
+@pytest.fixture(scope="session")
+def real_kubelet(session_node: Node) -> Kubelet:
+    """The node's."""
+    return kubelets.real(session_node)
+
+
+@pytest.fixture(params=["stand_in_kubelet", "real_kubelet"])
+def kubelet(request: pytest.FixtureRequest) -> Kubelet:
+    """Each of them in turn."""
+    found: Kubelet = request.getfixturevalue(request.param)
+    return found

@@ -19,20 +19,21 @@ from dragoman.kubelet._proto import registration_pb2
 from dragoman_testkit.sandbox.kubelet import FakeKubelet
 from tests.cluster import files
 from tests.cluster.node import Node
+from tests.cluster.shared.pods import FakePods, Pods, RealPods
 from tests.cluster.shared.wire import slice_of
 
 VERSIONS = ("v1.DRAPlugin", "v1beta1.DRAPlugin")
 _SERVICE = "pluginregistration.Registration"
 
 Handlers = dict[str, "grpc.RpcMethodHandler[Any, Any]"]
-"""Methods of the service by name."""
+"""Methods of a service by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kubelet:
     """``reach`` gives the path under which this process finds a path below the kubelet's ``root``.
 
-    ``publish`` makes a slice of a driver on the node, ``slices`` counts them.
+    ``publish`` makes a slice of a driver on the node, ``slices`` counts them. ``pods`` are the node's.
     """
 
     root: Path
@@ -40,6 +41,7 @@ class Kubelet:
     restart: Callable[[], object]
     publish: Callable[[str], object]
     slices: Callable[[str], int]
+    pods: Pods
 
 
 @dataclass(slots=True, kw_only=True)
@@ -60,8 +62,12 @@ class Driver:
         registry = self.kubelet.root / "plugins_registry"
         reached = self.kubelet.reach(registry) / (socket or f"{self.name}-reg.sock")
         self.endpoint = self.endpoint or str(self._folder() / "dra.sock")
-        with _server(reached, self._handlers()), self._served():
+        with _server(reached, {_SERVICE: self._handlers()}), self._served():
             yield
+
+    def services(self) -> dict[str, Handlers]:
+        """Give what it serves beside its registration, by the full name of the service."""
+        return {}
 
     @contextlib.contextmanager
     def _served(self) -> Iterator[None]:
@@ -70,7 +76,7 @@ class Driver:
         if (reached / "dra.sock").exists():
             yield
             return
-        with _server(reached / "dra.sock", {}):
+        with _server(reached / "dra.sock", self.services()):
             yield
 
     def _folder(self) -> Path:
@@ -108,14 +114,13 @@ def fake() -> Iterator[Kubelet]:
     async def wipe(driver: str | None) -> None:
         slices[:] = [name for name in slices if driver not in (None, name)]
 
-    async def read(_: str, __: str) -> None:
-        raise AssertionError("no pod is prepared here")
-
     def run(work: Coroutine[Any, Any, None]) -> None:
         asyncio.run_coroutine_threadsafe(work, loop).result(30)
 
+    pods = FakePods(run)
     with tempfile.TemporaryDirectory(prefix="kubelet-", dir="/tmp") as folder:
-        kubelet = FakeKubelet(Path(folder), files.NODE, SystemClock(), read, wipe=wipe)
+        kubelet = FakeKubelet(Path(folder), files.NODE, SystemClock(), pods.read, wipe=wipe)
+        pods.kubelet = kubelet
         run(kubelet.start())
         try:
             yield Kubelet(
@@ -124,8 +129,10 @@ def fake() -> Iterator[Kubelet]:
                 restart=lambda: run(kubelet.restart()),
                 publish=slices.append,
                 slices=slices.count,
+                pods=pods,
             )
         finally:
+            run(pods.close())
             run(kubelet.stop())
             loop.call_soon_threadsafe(loop.stop)
             thread.join()
@@ -148,14 +155,16 @@ def real(node: Node) -> Kubelet:
         restart=restart,
         publish=lambda driver: node.api.create(slice_of(driver, nodeName=files.NODE)),
         slices=slices,
+        pods=RealPods(node),
     )
 
 
 @contextlib.contextmanager
-def _server(socket: Path, handlers: Handlers) -> Iterator[None]:
-    with ThreadPoolExecutor(2) as threads:
+def _server(socket: Path, services: dict[str, Handlers]) -> Iterator[None]:
+    with ThreadPoolExecutor(8) as threads:  # a stream takes one for as long as it lasts
         server = grpc.server(threads)
-        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(_SERVICE, handlers),))
+        for name, handlers in services.items():
+            server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(name, handlers),))
         server.add_insecure_port(f"unix:{socket}")
         server.start()
         try:

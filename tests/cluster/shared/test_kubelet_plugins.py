@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from tests.cluster.node import Node
-from tests.cluster.shared import kubelets
 from tests.cluster.shared.kubelets import Driver, Kubelet
 from tests.cluster.shared.wire import unique
 from tests.cluster.waiting import until
 
 
-@pytest.fixture(scope="session")
-def stand_in_kubelet() -> Iterator[Kubelet]:
-    """The stand-in."""
-    with kubelets.fake() as kubelet:
-        yield kubelet
-
-
-@pytest.fixture(scope="session")
-def real_kubelet(session_node: Node) -> Kubelet:
-    """The node's."""
-    return kubelets.real(session_node)
-
-
-@pytest.fixture(params=["stand_in_kubelet", "real_kubelet"])
-def driver(request: pytest.FixtureRequest) -> Driver:
+@pytest.fixture
+def driver(kubelet: Kubelet) -> Driver:
     """A driver beside each of them in turn."""
-    return Driver(kubelet=request.getfixturevalue(request.param), name=f"{unique('plugin')}.example.com")
+    return Driver(kubelet=kubelet, name=f"{unique('plugin')}.example.com")
 
 
 def test_a_socket_that_comes_is_asked_and_told(driver: Driver) -> None:
@@ -81,3 +64,15 @@ def test_a_kubelet_that_starts_wipes_the_slices_and_registers_what_is_there(driv
         until(lambda: len(driver.told) == 2, "the driver is told again")
         until(lambda: not driver.kubelet.slices(driver.name), "the slices are gone")
     assert driver.told == [(True, "")] * 2
+
+
+def test_slices_go_half_a_minute_after_their_driver_and_stay_if_it_comes_back(driver: Driver) -> None:
+    gone = Driver(kubelet=driver.kubelet, name=f"{unique('plugin')}.example.com")
+    for each in (driver, gone):
+        with each.serving():
+            until(lambda each=each: each.told, "the driver is told")  # type: ignore[misc]  # mypy cannot infer it
+            each.kubelet.publish(each.name)
+    with driver.serving():
+        until(lambda: len(driver.told) == 2, "the driver is told again")
+        until(lambda: not gone.kubelet.slices(gone.name), "the slices of the driver that left are gone")
+        assert driver.kubelet.slices(driver.name) == 1

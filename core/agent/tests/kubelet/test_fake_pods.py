@@ -132,7 +132,7 @@ async def test_a_failed_unprepare_refuses_new_pods_until_it_succeeded(rig: Any, 
     [
         ("missing", "claim team/bad: not found"),
         ("replaced", "another UID, uid-new"),
-        ("not reserved", "not reserved for pod team/web"),
+        ("not reserved", "is not allowed to use ResourceClaim bad"),
         ("not allocated", "not allocated"),
         ("driver", "driver other.example.com is not registered"),
     ],

@@ -67,7 +67,9 @@ class Claims:
             raise PrepareFailed(f"{ref}: it has another UID, {claim['metadata']['uid']}")
         status = claim.get("status") or {}
         if {pod.uid, pod.group_uid}.isdisjoint(consumer["uid"] for consumer in status.get("reservedFor") or ()):
-            raise PrepareFailed(f"{ref}: it is not reserved for pod {pod.namespace}/{pod.name}")
+            raise PrepareFailed(
+                f"pod {pod.name} ({pod.uid}) is not allowed to use ResourceClaim {ref.name} ({ref.uid})"
+            )
         if not status.get("allocation"):
             raise PrepareFailed(f"{ref}: it is not allocated")
         drivers = _drivers_of(status["allocation"])
