@@ -24,11 +24,12 @@ from dragoman_allocator.objects import (
     ResourceSlice,
     Struct,
 )
+from dragoman_allocator.quantity import BareNumber
 
 _Read = TypeVar("_Read")
 _NULL: Final = Raw(b"null")
 _attributes: Final = msgspec.json.Decoder(dict[str, Attribute] | None)
-_capacity: Final = msgspec.json.Decoder(dict[str, Capacity] | None)
+_capacity: Final = msgspec.json.Decoder(dict[str, Capacity] | None, float_hook=BareNumber.of)
 
 
 def _read(decoder: msgspec.json.Decoder[_Read], json: Raw, what: str) -> _Read:
