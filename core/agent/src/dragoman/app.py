@@ -190,7 +190,8 @@ class Agent:
             await self._kubelet.stop()
         if self._runtime is not None:
             await self._runtime.end()
-        if self._handover.state is State.ACTIVE:
+        await self._handover.interrupt()
+        if self._handover.state in {State.ACTIVE, State.DRAINING}:
             self._gate.close()
             with contextlib.suppress(DragomanError):
                 await self._gate.drain(self._clock, 5.0)

@@ -310,6 +310,42 @@ async def test_a_newcomer_that_dies_while_the_holder_drains_changes_nothing(worl
     assert old.node.steps[-2:] == ["recover", "become_active"]
 
 
+@pytest.mark.parametrize("step", ["recover", "become_active"])
+async def test_a_holder_that_cannot_go_on_after_a_failed_handover_frees_the_lock_and_tries_again(
+    world: World, step: str
+) -> None:
+    old = await world.active()
+    line = Line(old.handover)
+    line.close()
+    old.node.fails[step] = DragomanError("a plugin does not start again")
+    with pytest.raises(HandoverRefused, match="process 9 is gone"):
+        await old.handover.hand_over(line, "process 9")
+    assert (old.lock.held, old.node.ledger_open) == (False, False)
+    assert (old.state, old.handover.reason) == (State.PASSIVE, "recovery failed: a plugin does not start again")
+    await world.clock.advance(10 * ASK_AGAIN)
+    assert old.state is State.PASSIVE
+    old.node.fails.clear()
+    await world.clock.advance(ASK_AGAIN)
+    assert (old.state, old.gate.mode, old.lock.held) == (State.ACTIVE, Mode.OPEN, True)
+
+
+async def test_a_handover_that_is_interrupted_by_the_end_of_the_agent_keeps_the_lock_until_it_stops(
+    world: World,
+) -> None:
+    old = await world.active()
+    new = world.agent(old)
+    async with old.gate.operation("prepare claim default/c1"), world.taking(new):
+        assert old.state is State.DRAINING
+        await old.handover.interrupt()
+        assert (old.state, old.gate.mode, old.lock.held) == (State.DRAINING, Mode.CLOSED, True)
+        await world.clock.advance(ASK_AGAIN)
+        assert (new.lock.held, new.state) == (False, State.ASKING)
+        assert "this agent ends" in new.handover.reason
+    assert old.node.steps == ["open_ledger", "recover", "become_active"]
+    await old.handover.stop()
+    assert not old.lock.held
+
+
 async def test_a_holder_that_hands_over_refuses_a_second_newcomer(world: World) -> None:
     old = await world.active()
     first, second = world.agent(old), world.agent(old)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import enum
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 from loguru import logger
 
@@ -28,6 +28,9 @@ LOCK_WITHIN = 10.0
 """Seconds that a newcomer waits for a lock that was given up; it is free already."""
 ASK_AGAIN = 2.0
 """Seconds between two attempts to get the lock, or to take it back."""
+
+
+_ENDS = "this agent ends; ask again"
 
 
 class HandoverRefused(DragomanError):
@@ -156,6 +159,9 @@ class Handover:
         self._line: LifeLine | None = None
         self._newcomer: Newcomer | None = None
         self._watch: asyncio.Task[None] | None = None
+        self._giving: asyncio.Task[Any] | None = None
+        self._given = asyncio.Event()
+        self._ending = False
 
     @property
     def state(self) -> State:
@@ -218,13 +224,17 @@ class Handover:
             await self._node.open_ledger()
             await self._serve()
         except BaseException as error:
-            self._gate.close()
-            await _attempt("end its operations", lambda: self._gate.drain(self._clock, DRAIN_WITHIN))
-            await _attempt("become passive", self._node.become_passive)
-            await self._let_go()
-            self._course.go(otherwise, f"recovery failed: {error}")
+            await self._give_in(otherwise, error)
             raise
         self._course.go(State.ACTIVE)
+
+    async def _give_in(self, otherwise: State, error: BaseException) -> None:
+        """Free the lock: this agent cannot serve."""
+        self._gate.close()
+        await _attempt("end its operations", lambda: self._gate.drain(self._clock, DRAIN_WITHIN))
+        await _attempt("become passive", self._node.become_passive)
+        await self._let_go()
+        self._course.go(otherwise, f"recovery failed: {error}")
 
     async def _serve(self) -> None:
         async with self._gate.exclusive("recovery"):
@@ -240,11 +250,20 @@ class Handover:
         """Give up the lock; ``name`` is the newcomer's, for people. Once this returns, tell it so.
 
         Raises ``HandoverRefused`` where this agent is not the active one, operations do not end in time, or the
-        newcomer is gone; this agent then is as active as before.
+        newcomer is gone; this agent then is as active as before, or tries to become so.
         """
+        if self._ending:
+            raise HandoverRefused(_ENDS)
         if self._course.state is not State.ACTIVE:
             raise HandoverRefused(f"this agent is {self._course.state} ({self._course.reason}); ask again")
         self._course.go(State.DRAINING, f"handing over to {name}")
+        self._giving, self._given = asyncio.current_task(), asyncio.Event()
+        try:
+            await self._give_up(newcomer, name)
+        finally:
+            self._given.set()
+
+    async def _give_up(self, newcomer: Newcomer, name: str) -> None:
         self._gate.close()
         quiet = False
         try:
@@ -254,6 +273,8 @@ class Handover:
             if newcomer.lost:
                 raise HandoverRefused(f"{name} is gone")
         except BaseException as error:
+            if self._ending:
+                raise self._interrupted() from error
             await self._stay(again=quiet)
             if isinstance(error, DragomanError):
                 raise HandoverRefused(f"the lock is not handed over to {name}: {error}") from error
@@ -261,7 +282,7 @@ class Handover:
         await self._let_go()
         self._course.go(State.PASSIVE, f"{name} is taking over")
         self._newcomer = newcomer
-        self._watch = asyncio.create_task(self._take_back(newcomer, name))
+        self._watch = asyncio.create_task(self._outlive(newcomer, name))
 
     async def _quieten(self) -> None:
         work = asyncio.ensure_future(self._node.become_passive())
@@ -276,9 +297,15 @@ class Handover:
 
     async def _stay(self, *, again: bool) -> None:
         if again:
-            await _attempt("go on as the active agent", self._serve)
-        self._gate.open()
-        if not again:
+            try:
+                await self._serve()
+            except Exception as error:  # noqa: BLE001 - whatever it is, the node needs an active agent
+                logger.opt(exception=error).error("this agent cannot go on as the active one: {}", error)
+                await self._give_in(State.PASSIVE, error)
+                self._watch = asyncio.create_task(self._take_back())
+                return
+        else:
+            self._gate.open()
             await _attempt("make up for what it missed", self._node.catch_up)
         self._course.go(State.ACTIVE)
 
@@ -288,10 +315,13 @@ class Handover:
             self._course.go(State.PASSIVE, "another agent is the active one of this node")
             self._gate.elsewhere()
 
-    async def _take_back(self, newcomer: Newcomer, name: str) -> None:
+    async def _outlive(self, newcomer: Newcomer, name: str) -> None:
         """Wait for the newcomer's end, then for the lock: only the kernel knows when the last user of it is gone."""
         await newcomer.wait_lost()
         logger.warning("{} has gone; this agent takes the lock back as soon as it is free", name)
+        await self._take_back()
+
+    async def _take_back(self) -> None:
         # Calls go to whoever answers, and are tried again, until this agent has the lock.
         self._gate.elsewhere()
         while True:
@@ -305,6 +335,22 @@ class Handover:
                 await self._clock.sleep(ASK_AGAIN)
             else:
                 return
+
+    def _interrupted(self) -> HandoverRefused:
+        # The cancellation was this agent's own and ends here; the caller gets an ordinary answer.
+        if self._giving is not None:
+            self._giving.uncancel()
+        return HandoverRefused(_ENDS)
+
+    async def interrupt(self) -> None:
+        """End a handover that has not given up the lock yet, and begin no other: the agent ends.
+
+        What runs is as far as it got: the application has to drain its calls and end its work in any case.
+        """
+        self._ending = True
+        if self._course.state is State.DRAINING and self._giving is not None:
+            self._giving.cancel()
+            await self._given.wait()
 
     async def stop(self) -> None:
         """End: close the ledger and release the lock, if held. The application has drained its calls before."""
