@@ -11,6 +11,21 @@ class InvalidInput(AllocatorError, ValueError):
     """An object, quantity or expression is not what the API takes."""
 
 
+class InvalidMember(InvalidInput):
+    """A member of an object is not what the API takes; ``at`` is its path, empty for the whole."""
+
+    def __init__(self, what: str, at: str = "") -> None:
+        """Say what is wrong, and where."""
+        super().__init__(f"{at}: {what}" if at else what)
+        self.what = what
+        self.at = at
+
+    def below(self, parent: str) -> InvalidMember:
+        """Give the same error, seen from the parent of the object."""
+        dot = "." if self.at and not self.at.startswith("[") else ""
+        return InvalidMember(self.what, f"{parent}{dot}{self.at}")
+
+
 class AllocationFailed(AllocatorError):
     """The whole scheduling attempt ends, on every node: bad selector, unsupported request, too many devices."""
 

@@ -1,19 +1,20 @@
-"""One line of the batch interface; its members are decoded when asked for, so that large lists go straight into structs."""
+"""One line of the batch interface; members are decoded when asked for, so that large lists go straight into structs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeVar
 
 import msgspec
 
-from dragoman_allocator.errors import InvalidInput
-from dragoman_allocator.quantity import BareNumber
+from dragoman_allocator.decode import decode, decode_list, decoder, reading
+from dragoman_allocator.errors import InvalidInput, InvalidMember
+from dragoman_allocator.objects import Struct
 
+S = TypeVar("S", bound=Struct)
 T = TypeVar("T")
 
 _MEMBERS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_ANY: Final = msgspec.json.Decoder(float_hook=BareNumber.of)
 
 
 class Line(Mapping[str, Any]):
@@ -34,7 +35,7 @@ class Line(Mapping[str, Any]):
             raise InvalidInput(f"the line is no JSON object: {error}") from None
 
     def __getitem__(self, name: str) -> Any:
-        return _decoded(_ANY, self._members[name], name)
+        return _decoded(decoder(Any), self._members[name], name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._members)
@@ -45,24 +46,33 @@ class Line(Mapping[str, Any]):
     def raw(self, name: str) -> memoryview | None:
         """Give the JSON of a member, which is not copied, or None where it is missing or null."""
         member = self._members.get(name)
-        return None if member is None or (json := memoryview(member)) == b"null" else json
+        return None if member is None or bytes(memoryview(member)[:5]) == b"null" else memoryview(member)
 
     def typed(self, name: str, kind: type[T], default: T) -> T:
         """Give a member as the type, the default where it is missing or null."""
         member = self.raw(name)
-        if member is None:
-            return default
-        return _decoded(msgspec.json.Decoder(kind, float_hook=BareNumber.of), member, name)
+        return default if member is None else _decoded(decoder(kind), member, name)
 
     def text(self, name: str, default: str = "") -> str:
         """Give a member that is a text."""
         return self.typed(name, str, default)
 
+    def object(self, name: str, kind: type[S]) -> S | None:
+        """Give a member that is an object of the API, with the API server's defaults; None where it is missing."""
+        member = self.raw(name)
+        return None if member is None else _named(name, lambda: decode(kind, member))
+
+    def objects(self, name: str, kind: type[S]) -> list[S]:
+        """Give a member that is a list of objects of the API, with the API server's defaults."""
+        return _named(name, lambda: decode_list(kind, self.raw(name)))
+
 
 def _decoded(decoder: msgspec.json.Decoder[T], member: memoryview | msgspec.Raw, name: str) -> T:
+    return _named(name, lambda: reading(decoder.decode, member))
+
+
+def _named(name: str, read: Callable[[], T]) -> T:
     try:
-        return decoder.decode(member)
-    except RecursionError:
-        raise InvalidInput(f"{name} is nested too deeply") from None
-    except (msgspec.MsgspecError, ValueError) as error:
-        raise InvalidInput(f"{name}: {error}") from None
+        return read()
+    except InvalidMember as error:
+        raise error.below(name) from None

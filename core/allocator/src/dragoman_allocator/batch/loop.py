@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, BinaryIO, Final
+from typing import BinaryIO
 
 import msgspec
 
 from dragoman_allocator.batch.kinds import KINDS
 from dragoman_allocator.batch.line import Line
 from dragoman_allocator.batch.lines import LONGEST_LINE, lines
+from dragoman_allocator.decode import encode
 from dragoman_allocator.errors import InvalidInput
 from dragoman_allocator.objects.meta import JsonObject
-from dragoman_allocator.quantity import BareNumber
 
 
 def serve(source: int, sink: BinaryIO) -> None:
@@ -29,7 +29,7 @@ def answer(text: bytes | None) -> bytes:
             raise InvalidInput(f"the line is longer than {LONGEST_LINE} bytes")
         line = Line(text)
         identity = _identity(line)
-        return _ENCODER.encode({"id": identity, **_answered(line)}) + b"\n"
+        return encode({"id": identity, **_answered(line)}) + b"\n"
     except InvalidInput as error:
         return _refusal(identity, f"input: {error}")
     except Exception as error:  # noqa: BLE001  # a fault of ours in one line must not cost the answers to the others
@@ -49,13 +49,4 @@ def _answered(line: Line) -> JsonObject:
 
 
 def _refusal(identity: msgspec.Raw | None, error: str) -> bytes:
-    return _ENCODER.encode({"id": identity, "error": error}) + b"\n"
-
-
-def _encoded(value: Any) -> msgspec.Raw:
-    if isinstance(value, BareNumber):
-        return msgspec.Raw(value.text.encode())
-    raise TypeError(f"{type(value).__name__} has no JSON form")
-
-
-_ENCODER: Final = msgspec.json.Encoder(enc_hook=_encoded)
+    return encode({"id": identity, "error": error}) + b"\n"

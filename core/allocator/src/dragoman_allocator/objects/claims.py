@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import field
 
-from dragoman_allocator.objects.meta import Condition, Metadata, NodeSelector, RawQuantity, Struct
+from dragoman_allocator.objects.meta import Condition, Int64, Metadata, NodeSelector, RawQuantity, Struct
 
 
 class CelSelector(Struct):
@@ -28,7 +28,7 @@ class DeviceToleration(Struct):
     operator: str = ""
     value: str = ""
     effect: str = ""
-    toleration_seconds: int | None = None
+    toleration_seconds: Int64 | None = None
 
 
 class CapacityRequirements(Struct):
@@ -50,7 +50,7 @@ class ExactRequest(Struct):
     device_class_name: str = ""
     selectors: list[DeviceSelector] | None = None
     allocation_mode: str = ""
-    count: int = 0
+    count: Int64 = 0
     admin_access: bool | None = None
     tolerations: list[DeviceToleration] | None = None
     capacity: CapacityRequirements | None = None
@@ -64,7 +64,7 @@ class DeviceSubRequest(Struct):
     device_class_name: str = ""
     selectors: list[DeviceSelector] | None = None
     allocation_mode: str = ""
-    count: int = 0
+    count: Int64 = 0
     tolerations: list[DeviceToleration] | None = None
     capacity: CapacityRequirements | None = None
     derived_attributes: list[DerivedAttribute] | None = None

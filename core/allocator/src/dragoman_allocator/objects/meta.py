@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias, dataclass_transform
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, dataclass_transform
 
 import msgspec
 
-RawQuantity: TypeAlias = str | int | float
-"""A quantity as it stands in JSON; ``quantity.parse`` reads it."""
+if TYPE_CHECKING:
+    RawQuantity: TypeAlias = str | int | float
+    """A quantity as it stands in JSON; ``quantity.parse`` reads it, and refuses what is neither text nor number."""
+else:
+    # msgspec hands the text of a number only to members of any type, and 1e3 is another quantity than 1000.0.
+    RawQuantity = Any
+
+Int64: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+Int32: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 
 JsonObject: TypeAlias = dict[str, Any]
 
@@ -34,7 +41,7 @@ class Metadata(Struct):
     generate_name: str = ""
     namespace: str = ""
     uid: str = ""
-    generation: int = 0
+    generation: Int64 = 0
     resource_version: str = ""
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
@@ -50,7 +57,7 @@ class Condition(Struct, omit_defaults=False):
     type: str = ""
     status: str = ""
     # Left out where nobody observed one, while the other members are written also when they are empty.
-    observed_generation: int | msgspec.UnsetType | None = msgspec.UNSET
+    observed_generation: Int64 | msgspec.UnsetType | None = msgspec.UNSET
     last_transition_time: str | None = None
     reason: str = ""
     message: str = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dragoman_allocator.objects.meta import Condition, Metadata, RawQuantity, Struct
+from dragoman_allocator.objects.meta import Condition, Int32, Metadata, RawQuantity, Struct
 
 
 class PoolStatusRequestSpec(Struct):
@@ -10,7 +10,7 @@ class PoolStatusRequestSpec(Struct):
 
     driver: str = ""
     pool_name: str | None = None
-    limit: int | None = None
+    limit: Int32 | None = None
     default_partition_type_attribute: str | None = None
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from msgspec import field
 
-from dragoman_allocator.objects.meta import Metadata, NodeSelector, RawQuantity, Struct
+from dragoman_allocator.objects.meta import Int64, Metadata, NodeSelector, RawQuantity, Struct
 
 
 class Attribute(Struct):
     """A value with exactly one member set; lists exist since 1.36 (DRAListTypeAttributes)."""
 
-    int_: int | None = field(name="int", default=None)
+    int_: Int64 | None = field(name="int", default=None)
     bool_: bool | None = field(name="bool", default=None)
     string: str | None = None
     version: str | None = None
-    ints: list[int] | None = None
+    ints: list[Int64] | None = None
     bools: list[bool] | None = None
     strings: list[str] | None = None
     versions: list[str] | None = None
@@ -117,8 +117,8 @@ class Pool(Struct):
     """``spec.pool``."""
 
     name: str = ""
-    generation: int = 0
-    resource_slice_count: int = 0
+    generation: Int64 = 0
+    resource_slice_count: Int64 = 0
 
 
 class SliceSpec(Struct):

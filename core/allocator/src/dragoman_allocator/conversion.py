@@ -1,0 +1,105 @@
+"""Objects of v1beta1 of resource.k8s.io as JSON of v1; devices and requests have another shape (v1beta2: none)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from dragoman_allocator.errors import InvalidMember
+from dragoman_allocator.objects import ResourceClaim, ResourceClaimTemplate, ResourceSlice, Struct
+from dragoman_allocator.objects.meta import JsonObject
+
+GROUP: Final = "resource.k8s.io"
+OLD_SHAPE: Final = f"{GROUP}/v1beta1"
+VERSIONS: Final = frozenset({f"{GROUP}/{version}" for version in ("v1", "v1beta2", "v1beta1", "v1alpha3")})
+
+_EXACT: Final = frozenset(
+    {
+        "deviceClassName",
+        "selectors",
+        "allocationMode",
+        "count",
+        "adminAccess",
+        "tolerations",
+        "capacity",
+        "derivedAttributes",
+    }
+)
+
+
+def to_v1(kind: type[Struct], json: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Give the v1 form of an object in v1beta1 form; kinds that have the same form are returned as they are.
+
+    Raises ``InvalidMember`` where a part that has to be moved is no object or list.
+    """
+    convert = _CONVERSIONS.get(kind)
+    return json if convert is None else convert(json)
+
+
+def _slice(json: Mapping[str, Any]) -> JsonObject:
+    return _changed(json, "spec", lambda spec, at: _slice_spec(_object(spec, at), at), "")
+
+
+def _slice_spec(spec: Mapping[str, Any], at: str) -> JsonObject:
+    # These two are no pointers in v1beta1, so that their zero values mean "not set".
+    kept = {
+        name: value for name, value in spec.items() if name not in ("nodeName", "allNodes") or value not in ("", False)
+    }
+    return _changed(kept, "devices", lambda devices, at: _each(devices, at, _device), at)
+
+
+def _device(device: Mapping[str, Any], at: str) -> JsonObject:
+    basic = device.get("basic")
+    inner = {} if basic is None else _object(basic, f"{at}.basic")
+    return {**inner, "name": device.get("name", "")}
+
+
+def _claim(json: Mapping[str, Any]) -> JsonObject:
+    return _changed(json, "spec", _claim_spec, "")
+
+
+def _template(json: Mapping[str, Any]) -> JsonObject:
+    return _changed(json, "spec", lambda spec, at: _changed(_object(spec, at), "spec", _claim_spec, at), "")
+
+
+def _claim_spec(spec: Any, at: str) -> JsonObject:
+    return _changed(_object(spec, at), "devices", _claim_devices, at)
+
+
+def _claim_devices(devices: Any, at: str) -> JsonObject:
+    return _changed(_object(devices, at), "requests", lambda requests, at: _each(requests, at, _request), at)
+
+
+def _request(request: Mapping[str, Any], at: str) -> JsonObject:
+    kept = {name: value for name, value in request.items() if name in ("name", "firstAvailable")}
+    exactly = {name: value for name, value in request.items() if name in _EXACT}
+    is_set = any(
+        value is not None and (name == "adminAccess" or value not in ("", 0)) for name, value in exactly.items()
+    )
+    return {**kept, "exactly": exactly} if is_set else kept
+
+
+def _changed(json: Mapping[str, Any], name: str, change: Callable[[Any, str], Any], at: str) -> JsonObject:
+    """Give the object with one member changed, if it has that member."""
+    if json.get(name) is None:
+        return dict(json)
+    return {**json, name: change(json[name], f"{at}.{name}" if at else name)}
+
+
+def _each(items: Any, at: str, change: Callable[[Mapping[str, Any], str], Any]) -> list[Any]:
+    if not isinstance(items, list):
+        raise InvalidMember(f"expected a list, not {type(items).__name__}", at)
+    return [change(_object(item, f"{at}[{index}]"), f"{at}[{index}]") for index, item in enumerate(items)]
+
+
+def _object(json: Any, at: str) -> Mapping[str, Any]:
+    if not isinstance(json, Mapping):
+        raise InvalidMember(f"expected an object, not {type(json).__name__}", at)
+    return json
+
+
+_CONVERSIONS: Final[Mapping[type[Struct], Callable[[Mapping[str, Any]], JsonObject]]] = {
+    ResourceSlice: _slice,
+    ResourceClaim: _claim,
+    ResourceClaimTemplate: _template,
+}
