@@ -1,0 +1,1 @@
+"""The allocator library against Kubernetes' own code: random worlds, asked of both."""

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+package main
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	dracel "k8s.io/dynamic-resource-allocation/cel"
+	"k8s.io/dynamic-resource-allocation/structured"
+	"k8s.io/kubernetes/pkg/features"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
+)
+
+// deadline is the scheduler's own limit for one node.
+const deadline = 10 * time.Second
+
+var compiled = map[dracel.Features]*dracel.Cache{}
+
+func celFeatures() dracel.Features {
+	return dracel.Features{
+		EnableConsumableCapacity: current.Enabled(features.DRAConsumableCapacity),
+		EnableListTypeAttributes: current.Enabled(features.DRAListTypeAttributes),
+	}
+}
+
+// selectors keeps what was compiled from one world to the next.
+func selectors() *dracel.Cache {
+	wanted := celFeatures()
+	if compiled[wanted] == nil {
+		compiled[wanted] = dracel.NewCache(1000, wanted)
+	}
+	return compiled[wanted]
+}
+
+func allocatorFeatures() structured.Features {
+	return dynamicresources.AllocatorFeatures(feature.NewSchedulerFeaturesFromGates(current))
+}
+
+func answerAllocate(raw []byte) (answer, error) {
+	var question struct {
+		world
+		Node *v1.Node `json:"node"`
+	}
+	if err := decode(raw, &question); err != nil {
+		return nil, err
+	}
+	if question.Node == nil {
+		question.Node = &v1.Node{}
+	}
+	question.complete()
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	defer cancel()
+	manager, err := question.manager(ctx, question.AllocatedClaims)
+	if err != nil {
+		return nil, err
+	}
+	state, err := manager.ResourceClaims().GatherAllocatedState()
+	if err != nil {
+		return nil, err
+	}
+	slices, err := manager.ResourceSlices().ListWithDeviceTaintRules()
+	if err != nil {
+		return nil, err
+	}
+	allocator, err := structured.NewAllocator(ctx, allocatorFeatures(), *state, manager.DeviceClasses(), slices, selectors())
+	if err != nil {
+		return nil, err
+	}
+	results, err := allocator.Allocate(ctx, question.Node, question.Claims)
+	return outcome(allocator, results, err), nil
+}
+
+func outcome(allocator structured.Allocator, results []resourceapi.AllocationResult, err error) answer {
+	found := answer{"results": results}
+	if steps := steps(allocator); steps > 0 {
+		found["steps"] = steps
+	}
+	if err != nil {
+		found["results"] = nil
+		found["error"] = err.Error()
+		found["errorOnNode"] = errors.Is(err, structured.ErrFailedAllocationOnNode)
+	}
+	return found
+}
+
+// steps asks for what the allocator counts but its interface does not name; the oldest variant counts nothing.
+func steps(allocator structured.Allocator) int64 {
+	method := reflect.ValueOf(allocator).MethodByName("GetStats")
+	if !method.IsValid() {
+		return 0
+	}
+	return method.Call(nil)[0].FieldByName("NumAllocateOneInvocations").Int()
+}

@@ -1,0 +1,30 @@
+"""Worlds: questions of every kind, which a seed and a number decide alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tests.differential.worlds import allocate, quantities
+from tests.differential.worlds.dice import Dice
+
+KINDS: dict[str, Callable[[Dice, str], dict[str, Any]]] = {
+    "quantity": quantities.make,
+    "allocate": allocate.make,
+}
+
+SIZES = ("small", "mixed", "hard")
+
+
+def make(kind: str, size: str, seed: int, number: int) -> dict[str, Any]:
+    """Make one question; its ``id`` names it for good."""
+    name = f"{kind}.{size}.{seed}.{number}"
+    return {"id": name, "kind": kind} | KINDS[kind](Dice(name), size)
+
+
+def again(name: str) -> dict[str, Any]:
+    """Make the question of that ``id`` once more. Raises ``ValueError`` for what is none."""
+    kind, size, seed, number = name.split(".")
+    if kind not in KINDS or size not in SIZES:
+        raise ValueError(f"{name!r} is no world: there are {', '.join(KINDS)} in {', '.join(SIZES)}")
+    return make(kind, size, int(seed), int(number))
