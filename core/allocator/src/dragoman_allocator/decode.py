@@ -26,7 +26,7 @@ Json: TypeAlias = bytes | bytearray | memoryview | str
 class _Head(msgspec.Struct, rename="camel"):
     api_version: str | None = None
     kind: str | None = None
-    items: msgspec.Raw | None = None
+    items: msgspec.Raw = msgspec.Raw(b"null")
 
 
 def decode(kind: type[T], json: Json | Mapping[str, Any], *, defaults: bool = True) -> T:
@@ -99,14 +99,15 @@ def _encoded(value: Any) -> msgspec.Raw:
 _ENCODER: Final = msgspec.json.Encoder(enc_hook=_encoded)
 _ANY: Final = msgspec.json.Decoder(float_hook=BareNumber.of)
 _HEAD: Final = msgspec.json.Decoder(_Head)
-_RAWS: Final = msgspec.json.Decoder(list[msgspec.Raw])
+_RAWS: Final = msgspec.json.Decoder(list[msgspec.Raw] | None)
 _MESSAGE: Final = re.compile(r"(.*?)(?: - at `\$\.?(.*)`)?", re.DOTALL)
 _KIND_NAMES: Final[Mapping[type[Struct], str]] = {PoolStatusRequest: "ResourcePoolStatusRequest"}
 
 
 def _placed(message: str) -> InvalidMember:
     what, place = _MESSAGE.fullmatch(message).groups(default="")  # type: ignore[union-attr]  # it matches any text
-    return InvalidMember(what[:1].lower() + what[1:].replace("`", ""), place)
+    what = what.replace("`", "").replace(BareNumber.__name__, "float")
+    return InvalidMember(what[:1].lower() + what[1:], place)
 
 
 def _from_text(kind: type[T], json: Json | msgspec.Raw, version: str | None = None) -> T:
@@ -137,17 +138,18 @@ def _list_from_text(kind: type[T], json: Json) -> list[T]:
     version, items = None, json
     if _first(json) == "{":
         head = reading(_HEAD.decode, json)
-        version, items = head.api_version, head.items or b"[]"
+        version, items = head.api_version, head.items
         if not (head.kind or "List").endswith("List"):
             raise InvalidMember(f"expected a list, not a {head.kind}")
     if not _mentions_old_shape(json):
         try:
-            straight: list[T] = _decoder(list[kind]).decode(items)  # type: ignore[valid-type]  # built at run time
+            straight: list[T] | None = _decoder(list[kind] | None).decode(items)  # type: ignore[valid-type]  # run time
         except (msgspec.MsgspecError, RecursionError, ValueError):
             pass  # as in _from_text
         else:
-            return straight
-    return _items(kind, reading(_RAWS.decode, items), version)
+            return straight or []
+    raws = reading(_RAWS.decode, items)
+    return _items(kind, raws or [], version)
 
 
 def _items(kind: type[T], items: list[Any], version: str | None) -> list[T]:

@@ -71,6 +71,8 @@ class Features:
             if value == "all":
                 return cls(known_gates())
             return cls(default_gates(_release(value)))
+        if not isinstance(value, Mapping):
+            raise InvalidInput(f"features are a release, all, or gates by name, not {type(value).__name__}")
         for gate, on in value.items():
             if gate not in _SINCE or not isinstance(on, bool):
                 raise InvalidInput(f"feature gate {gate}: {on!r} is not known")

@@ -76,7 +76,7 @@ def test_gates_decide_about_rules() -> None:
 
 
 def test_objects_of_another_shape_are_a_bad_line() -> None:
-    assert str(ask(slices=[{"spec": 1}])["error"]).startswith("input: slices: ")
+    assert str(ask(slices=[{"spec": 1}])["error"]).startswith("input: slices[0].spec: ")
     assert str(ask(gates={"Nonsense": True})["error"]).startswith("input: ")
 
 
