@@ -29,7 +29,11 @@ LOOK_EVERY = 5.0
 """Seconds between looks whether the socket is still the one that we are connected to."""
 ASK_EVERY = 30.0
 """Seconds between questions whether the runtime still knows us: silence alone does not tell a node without new pods
-from a runtime that dropped us and whose end of the connection stayed open. Runtimes log each question."""
+from a runtime that dropped us and whose end of the connection stayed open."""
+QUESTION = "AreYouThere"
+"""A call that no runtime has, which its end of the connection answers by itself. UpdateContainers for no container, the
+only one that it has, can cost the node its runtime: up to NRI 0.12 a plugin's call and a pod's event take the runtime's
+two locks in opposite orders, and where many pods come or go, each then waits for the other for ever."""
 ASK_WITHIN = 10.0
 """Seconds for the answer. A runtime calls its plugins one after the other, and gives each 2 s."""
 
@@ -130,9 +134,9 @@ class NriPlugin:
 
 
 async def _knows_us(connection: Connection) -> bool:
-    """Ask the runtime for a change of no container. Any answer will do, a refusal as well."""
+    """Ask the runtime something. Any answer will do, and it will be that there is no such call."""
     try:
-        await connection.call(RUNTIME_SERVICE, "UpdateContainers", b"", ASK_WITHIN)
+        await connection.call(RUNTIME_SERVICE, QUESTION, b"", ASK_WITHIN)
     except CallError as error:
         return error.code is not Code.DEADLINE_EXCEEDED
     return True
