@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -47,7 +47,14 @@ class Outside:
             pod_resources=PodResourcesClient(settings.paths.kubelet_root / "pod-resources" / "kubelet.sock", clock),
         )
 
-    def parts(self, ledger: Ledger, hooks: Hooks, node: str, rows_changed: Callable[[], None]) -> Parts:
+    def parts(
+        self,
+        ledger: Ledger,
+        hooks: Hooks,
+        node: str,
+        rows_changed: Callable[[], None],
+        came_late: Callable[[Iterable[str]], None],
+    ) -> Parts:
         """Give the surroundings of an engine over this ledger."""
         return Parts(
             driver=self.settings.driver_name,
@@ -59,6 +66,7 @@ class Outside:
             clock=self.clock,
             events=self.kube.events,
             rows_changed=rows_changed,
+            came_late=came_late,
         )
 
 

@@ -87,11 +87,13 @@ class Watcher:
     def __init__(self, node: Node) -> None:
         self.node = node
         self.heard: list[tuple[float, dict[str, Health]]] = []
+        self.leases: list[dict[str, float]] = []
         self.task = asyncio.create_task(self.listen())
 
     async def listen(self) -> None:
         async for reports in self.node.board.watch():
             self.heard.append((self.node.clock.monotonic(), {report.device: report.health for report in reports}))
+            self.leases.append({report.device: report.timeout for report in reports})
 
     @property
     def times(self) -> list[float]:
@@ -323,3 +325,17 @@ async def test_a_device_stays_unhealthy_over_a_restart_until_its_manager_reports
         await again.report(HEALTHY)
         await again.clock.advance(10)
         assert (again.health(), again.kept) == (HEALTHY, [])
+
+
+async def test_a_device_that_is_touched_is_told_at_once_with_another_time_out_and_the_same_health(node: Node) -> None:
+    async with node.running():
+        await node.report(HEALTHY, lease=30)
+        watcher = Watcher(node)
+        await node.clock.settle()
+        for _ in range(2):
+            node.board.touch(["nic0"])
+            await node.clock.settle()
+        watcher.task.cancel()
+        first = watcher.leases[0]
+        assert watcher.leases == [first, first | {"nic0": 31}, first]
+        assert node.health() is HEALTHY

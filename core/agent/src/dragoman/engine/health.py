@@ -7,11 +7,13 @@
   sight) is unknown: nobody has looked at it.
 - An unhealthy device is tainted so that no new pod gets it; an unknown one is not.
 - Over a restart an unhealthy device stays so until its manager reports again, or its last report would have expired.
+- The kubelet looks at a pod again when a report about one of its devices differs from the last: that is how a pod whose
+  device came late starts at once (see ``touch``).
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -87,6 +89,7 @@ class HealthBoard:
         self._entries: dict[tuple[str, str], _Entry] = {}
         self._failed: set[str] = set()
         self._shown: dict[str, Health] = {}
+        self._touched: frozenset[str] = frozenset()
         self._bell = Wakeup()
         self._watchers: set[Wakeup] = set()
         self._listeners: list[Callable[[], None]] = []
@@ -135,6 +138,15 @@ class HealthBoard:
         """Give the taint of each unhealthy device, by name."""
         return {report.device: self._taint for report in self.reports() if report.health is Health.UNHEALTHY}
 
+    def touch(self, devices: Iterable[str]) -> None:
+        """Have the kubelet look at the pods with these devices at once: their devices came late.
+
+        By itself it tries a container that the runtime has refused every 10 to 15 s. A time-out that is a second
+        longer, or shorter again, is a change to it (1.36 and later), and tells nobody anything else.
+        """
+        self._touched ^= frozenset(devices)
+        self._ring()
+
     async def watch(self) -> AsyncIterator[Sequence[HealthReport]]:
         """Yield a complete list at once, on each change, and again within a third of the shortest time-out."""
         bell = Wakeup()
@@ -142,11 +154,21 @@ class HealthBoard:
         try:
             while True:
                 reports = self.reports()
-                yield reports
+                self._touched &= {report.device for report in reports}
+                yield [self._marked(report) for report in reports]
                 shortest = min((report.timeout for report in reports), default=DEFAULT_TIMEOUT)
                 await bell.heard(self._clock, min(shortest / 3, self._times.resend))
         finally:
             self._watchers.discard(bell)
+
+    def _marked(self, report: HealthReport) -> HealthReport:
+        if report.device not in self._touched:
+            return report
+        return replace(report, timeout=max(report.timeout, 1.0) + 1.0)
+
+    def _ring(self) -> None:
+        for bell in self._watchers:
+            bell.ring()
 
     # --- one report --------------------------------------------------------------------------------------------
 
@@ -237,8 +259,7 @@ class HealthBoard:
             if report.health is Health.UNHEALTHY and self._shown.get(report.device) is not Health.UNHEALTHY:
                 logger.bind(device=report.device).warning("device {} is unhealthy: {}", report.device, report.message)
         self._shown = shown
-        for bell in self._watchers:
-            bell.ring()
+        self._ring()
         for callback in self._listeners:
             callback()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from dragoman.clock import Clock
@@ -20,7 +20,8 @@ from dragoman_hookspecs import Allocation, InvalidConfig, Parameters, Record
 class Parts:
     """The engine's surroundings. ``pool`` is the name of the node, which names its pool of devices as well.
 
-    ``rows_changed`` tells the publisher that allocations came or went. ``freed`` wakes those who wait for a device;
+    ``rows_changed`` tells the publisher that allocations came or went; ``came_late`` the kubelet which devices are in
+    their pods now, whose containers may have been refused before. ``freed`` wakes those who wait for a device;
     ``ended`` wakes sandboxes whose device is attached elsewhere. ``managers`` is held together, by type, by all that
     changes a device of a manager, and alone by what needs a complete view of these. ``former`` are the claims that a
     lost ledger knew.
@@ -35,6 +36,7 @@ class Parts:
     clock: Clock
     events: EventSink
     rows_changed: Callable[[], None] = lambda: None
+    came_late: Callable[[Iterable[str]], None] = lambda _: None
     freed: Changes = field(default_factory=Changes)
     ended: Changes = field(default_factory=Changes)
     locks: KeyedLocks = field(default_factory=KeyedLocks)

@@ -34,7 +34,8 @@ FIRST_DELAY, LAST_DELAY = 0.5, 10.0
 class _Known:
     """A running sandbox: its task, the allocations that its pod is entitled to, and why they are not in yet.
 
-    ``tried``: the first attempt has ended, well or not. ``stopped``: the runtime has ended it.
+    ``tried``: the first attempt has ended, well or not. ``awaited``: the runtime waits for it before it creates
+    containers. ``stopped``: the runtime has ended it.
     """
 
     sandbox: Sandbox
@@ -43,6 +44,7 @@ class _Known:
     problem: str = ""
     told: set[str] = field(default_factory=set)
     tried: asyncio.Event = field(default_factory=asyncio.Event)
+    awaited: bool = False
     stopped: bool = False
 
 
@@ -89,8 +91,10 @@ class Sandboxes:
         Only the first attempt is waited for: the runtime starts no other pod of the node meanwhile.
         """
         known = self._begin(sandbox)
+        known.awaited = True
         if not await finished(self._parts.clock, budget, known.tried.wait()):
             logger.bind(pod=sandbox.label).warning("{}: attaching takes longer than {} s and goes on", sandbox, budget)
+        known.awaited = False
 
     async def stop_sandbox(self, sandbox: Sandbox, budget: float) -> None:
         """Detach the devices of the sandbox; what fails or takes longer goes on in the background."""
@@ -214,6 +218,8 @@ class Sandboxes:
             await self._check_names(sandbox, missing, netns)
         await self._each(missing, problems, lambda row: self._attach(known, row, netns))
         await self._open(rows, sandbox, netns)
+        if not known.awaited:
+            self._parts.came_late(row.key.device for row in missing if self._is_in(row.key, sandbox))
         if problems:
             raise DeviceError("; ".join(problems))
 

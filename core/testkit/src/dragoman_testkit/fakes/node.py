@@ -57,6 +57,7 @@ class FakeNode:
         self.cdi = CdiFolder(folder / "cdi", DRIVER)
         self.ledger = Ledger.open(folder / "state", boot)
         weakref.finalize(self, self.ledger.close)  # a database left open is a warning, that is an error in tests
+        self.late: list[str] = []
         self.parts = Parts(
             driver=DRIVER,
             pool=POOL,
@@ -66,6 +67,7 @@ class FakeNode:
             cdi=self.cdi,
             clock=self.clock,
             events=self.events,
+            came_late=self.late.extend,
         )
         self.reporting = Reporting(self.status, self.clock)
         self.claims = Claims(self.parts, self.source, self.find, self.reporting)
