@@ -174,10 +174,13 @@ def _mentions_old_shape(json: Json) -> bool:
 
 
 def _check(kind: type[Struct], version: Any, name: Any) -> None:
+    for value, at in ((version, "apiVersion"), (name, "kind")):
+        if not isinstance(value, str | None):
+            raise InvalidMember(f"expected str, got {type(value).__name__}", at)
     expected = _KIND_NAMES.get(kind, kind.__name__)
     if name and name != expected:
         raise InvalidMember(f"expected {expected}, not {name}", "kind")
-    if version and str(version).startswith(f"{conversion.GROUP}/") and version not in conversion.VERSIONS:
+    if version and version.startswith(f"{conversion.GROUP}/") and version not in conversion.VERSIONS:
         raise InvalidMember(f"{version} is not known, only {', '.join(sorted(conversion.VERSIONS))}", "apiVersion")
 
 
