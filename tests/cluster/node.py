@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tests.cluster import build, cgroups, files, init, parts, runtime
@@ -34,11 +34,12 @@ class Node:
     """A node. ``disk`` is all that outlives its boots, and all that it leaves on this machine while it runs.
 
     ``lease``: it ends with this process. ``parts``: its programs by name, each of which can be ended and started by
-    itself; who starts further ones in it adds them.
+    itself; who starts further ones in it adds them. ``programs``: those that it boots with, if not with all.
     """
 
-    def __init__(self, disk: Path, *, lease: bool = True) -> None:
+    def __init__(self, disk: Path, *, lease: bool = True, programs: Sequence[str] = parts.ORDER) -> None:
         parts.require_root()
+        self._programs = programs
         self.disk = disk
         self.cgroup = disk.name
         self._lease = lease
@@ -92,7 +93,7 @@ class Node:
         state = {"pid": int(said[0]), "cgroups": [str(folder) for folder in folders]}
         (self.disk / "state.json").write_text(json.dumps(state))
         self._links()
-        for name in parts.ORDER:
+        for name in self._programs:
             self.parts[name].start(self.spaces)
 
     def power_off(self) -> None:

@@ -1,17 +1,20 @@
-"""The servers and kubelets that have to behave alike."""
+"""The servers, kubelets and runtimes that have to behave alike."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
 
+from dragoman_testkit.sandbox.runtime import NriOptions
 from tests.cluster.node import Node
-from tests.cluster.shared import kubelets
+from tests.cluster.shared import kubelets, runtimes
 from tests.cluster.shared.embedded import embedded
 from tests.cluster.shared.kubelets import Kubelet
 from tests.cluster.shared.marks import Marks
 from tests.cluster.shared.real import real as real_server
+from tests.cluster.shared.runtimes import OLD, RealSide, Runtime
 from tests.cluster.shared.wire import SLICES, Wire, unique
 
 
@@ -70,3 +73,43 @@ def kubelet(request: pytest.FixtureRequest) -> Kubelet:
     """Each of them in turn."""
     found: Kubelet = request.getfixturevalue(request.param)
     return found
+
+
+@pytest.fixture(scope="session")
+def old_runtime() -> Iterator[Runtime]:
+    """The stand-in, speaking the NRI of the real one."""
+    with runtimes.fake(OLD) as runtime:
+        yield runtime
+
+
+@pytest.fixture(scope="session")
+def new_runtime() -> Iterator[Runtime]:
+    """The stand-in, speaking the newest NRI."""
+    with runtimes.fake(NriOptions()) as runtime:
+        yield runtime
+
+
+@pytest.fixture(scope="session")
+def real_runtime() -> Iterator[RealSide]:
+    """The real one, without a kubelet."""
+    if os.geteuid() != 0:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("a runtime needs root")
+    with runtimes.real() as runtime:
+        yield runtime
+
+
+@pytest.fixture(params=["old_runtime", "new_runtime", "real_runtime"])
+def nri(request: pytest.FixtureRequest) -> Runtime:
+    """Each of them in turn."""
+    found: Runtime = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.fixture(params=["stand_in_runtime", "real_runtime"])
+def many(request: pytest.FixtureRequest) -> Iterator[Runtime]:
+    """Those that tell their sandboxes in parts: the real one where they are too long for a message."""
+    if request.param == "real_runtime":
+        yield request.getfixturevalue(request.param)
+        return
+    with runtimes.fake(NriOptions(chunk=5)) as runtime:
+        yield runtime

@@ -155,7 +155,7 @@ async def test_containerd_tells_stop_while_the_namespace_is_there(runtime: FakeR
     assert not sandbox.network.exists
     await runtime.stop_sandbox(sandbox)
     await runtime.remove_sandbox(sandbox)
-    assert watcher.seen == [("run", True), ("create", True), ("stop", True), ("stop", False), ("remove", False)]
+    assert watcher.seen == [("run", True), ("create", True), ("stop", True), ("remove", False)]
 
 
 async def test_crio_tells_stop_when_the_namespace_is_gone(tmp_path: Path, runtime: FakeRuntime) -> None:

@@ -40,6 +40,7 @@ class FakeSandbox:
     network: PodNetwork | None
     ips: tuple[str, ...]
     ready: bool = False
+    stopped: bool = False
     containers: list[FakeContainer] = field(default_factory=list)
 
     @property
@@ -83,7 +84,8 @@ class FakeRuntime:
     ) -> None:
         self.sandboxes: dict[str, FakeSandbox] = {}
         self.cdi = CdiRegistry(cdi_dirs)
-        self.nri = NriEnd(nri_socket, options or NriOptions(), clock, self._running)
+        self.options = options or NriOptions()
+        self.nri = NriEnd(nri_socket, self.options, clock, self._pods, self._containers)
         self.crio_order = crio_order
         self._netns_dir = netns_dir
         self._numbers = itertools.count(2)
@@ -139,8 +141,10 @@ class FakeRuntime:
         return sandbox
 
     async def stop_sandbox(self, sandbox: FakeSandbox) -> None:
-        """Stop it: containers, then plugins are told, then the network goes. Again tells plugins again."""
-        sandbox.ready = False
+        """Stop it: containers, then plugins are told, then the network goes. Again is nothing, but for CRI-O."""
+        if sandbox.stopped and not self.crio_order:
+            return
+        sandbox.ready, sandbox.stopped = False, True
         await _stop_containers(sandbox)
         if self.crio_order and sandbox.network:
             # CRI-O goes on telling the path that it has just removed.
@@ -150,8 +154,9 @@ class FakeRuntime:
             await sandbox.network.remove()
 
     async def remove_sandbox(self, sandbox: FakeSandbox) -> None:
-        """Remove it; plugins are told, and see no network any more. It may never have been stopped."""
-        sandbox.ready = False
+        """Remove it, and stop it before where it was not; plugins are told, and see no network any more."""
+        if not sandbox.stopped:
+            await self.stop_sandbox(sandbox)
         await self._discard(sandbox)
         await self._tell(pb.REMOVE_POD_SANDBOX, sandbox, with_netns=False)
 
@@ -173,7 +178,8 @@ class FakeRuntime:
         container_id = uuid.uuid4().hex
         message = pb.Container(id=container_id, pod_sandbox_id=sandbox.id, name=name)
         try:
-            await self.nri.create_container(sandbox.message(with_netns=_network_lives(sandbox)), message)
+            pod = sandbox.message(with_netns=_network_lives(sandbox))
+            edits.env |= await self.nri.create_container(pod, message)
         except CallError as error:
             raise CreateContainerError(f"failed to get NRI adjustment for container: {_go_text(error)}") from error
         container = FakeContainer(container_id, name, argv, edits, sandbox.netns_path)
@@ -206,8 +212,16 @@ class FakeRuntime:
         network = PodNetwork(path, f"veth{sandbox_id[:8]}", f"{address}/16")
         return FakeSandbox(sandbox_id, uid, namespace, name, annotations, network, (address,))
 
-    def _running(self) -> list[pb.PodSandbox]:
-        return [sandbox.message(with_netns=True) for sandbox in self.sandboxes.values() if sandbox.ready]
+    def _pods(self) -> list[pb.PodSandbox]:
+        """Give what is listed: also what was stopped, until it is removed."""
+        return [each.message(with_netns=True) for each in self.sandboxes.values() if each.ready or each.stopped]
+
+    def _containers(self) -> list[pb.Container]:
+        return [
+            pb.Container(id=each.id, pod_sandbox_id=sandbox.id, name=each.name, pid=each.pid or 0)
+            for sandbox in self.sandboxes.values()
+            for each in sandbox.containers
+        ]
 
     async def _tell(self, event: int, sandbox: FakeSandbox, *, with_netns: bool) -> None:
         """Tell plugins what happens anyway: containerd logs the error of one and goes on."""

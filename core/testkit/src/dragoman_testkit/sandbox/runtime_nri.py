@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from dragoman.clock import Clock
 from dragoman.nri._proto import nri_pb2 as pb
@@ -15,6 +16,8 @@ from dragoman.nri.plugin import RUNTIME_SERVICE
 from dragoman.nri.session import PLUGIN_SERVICE
 from dragoman.nri.ttrpc import Call, CallError, Code
 from dragoman.nri.work import within
+from dragoman_testkit.sandbox.runtime_adjust import variables
+from dragoman_testkit.sandbox.runtime_frames import RoomyReader
 
 CALLS: dict[int, tuple[str, Callable[[pb.PodSandbox], bytes]]] = {
     pb.RUN_POD_SANDBOX: ("RunPodSandbox", lambda pod: pb.RunPodSandboxRequest(pod=pod).SerializeToString()),
@@ -51,6 +54,10 @@ class NriOptions:
         return 0x3FFF if self.dedicated_calls else 0x07FF
 
 
+class Misnamed(CallError):
+    """A plugin registered with a name or index that is none."""
+
+
 class RemotePlugin:
     """A plugin that connected."""
 
@@ -59,7 +66,8 @@ class RemotePlugin:
     ) -> None:
         self.name = ""
         self.forgotten = False
-        self.connection = Connection(reader, writer, self._serve, serves=RUNTIME_ID, calls=PLUGIN_ID, clock=clock)
+        roomy: Any = RoomyReader(reader)  # a connection does no more than read of it
+        self.connection = Connection(roomy, writer, self._serve, serves=RUNTIME_ID, calls=PLUGIN_ID, clock=clock)
         self._options = options
         self._events = 0
         self._policy = pb.FailurePolicy()
@@ -75,11 +83,12 @@ class RemotePlugin:
             self._registered.cancel()
 
     async def register(self) -> None:
-        """Wait until it registers, and configure it. Raises ``CallError``."""
+        """Wait until it registers, and configure it. Raises ``CallError``, and ``Misnamed``."""
         options = self._options
         await within(self._clock, options.registration_timeout, self._registered)
         if not self._registered.done() or self._registered.cancelled():
             raise CallError(Code.DEADLINE_EXCEEDED, "the plugin did not register")
+        self._registered.result()
         request = pb.ConfigureRequest(
             runtime_name=options.runtime_name,
             runtime_version=options.runtime_version,
@@ -93,11 +102,13 @@ class RemotePlugin:
         self._events = answer.events or options.valid_events
         self._policy = answer.failure_policy if options.knows_failure_policy else pb.FailurePolicy()
 
-    async def synchronize(self, pods: Sequence[pb.PodSandbox]) -> None:
-        """Tell the running pods, in parts if so configured. Raises ``CallError``."""
-        size = self._options.chunk or max(len(pods), 1)
-        for start in range(0, max(len(pods), 1), size):
-            request = pb.SynchronizeRequest(pods=pods[start : start + size], more=start + size < len(pods))
+    async def synchronize(self, pods: Sequence[pb.PodSandbox], containers: Sequence[pb.Container]) -> None:
+        """Tell pods and containers, in parts if so configured. Raises ``CallError``."""
+        total = max(len(pods), len(containers), 1)
+        size = self._options.chunk or total
+        for start in range(0, total, size):
+            end = start + size
+            request = pb.SynchronizeRequest(pods=pods[start:end], containers=containers[start:end], more=end < total)
             answer = pb.SynchronizeResponse.FromString(await self._call("Synchronize", request.SerializeToString()))
             if answer.more != request.more:
                 raise CallError(Code.INTERNAL, f"plugin {self.name} does not handle split sync requests")
@@ -118,11 +129,12 @@ class RemotePlugin:
                 return
         await self._call("StateChange", pb.StateChangeEvent(event=event, pod=pod).SerializeToString())  # type: ignore[arg-type]  # the number of an Event
 
-    async def create_container(self, pod: pb.PodSandbox, container: pb.Container) -> None:
-        """Ask whether it may be created. Raises ``CallError``."""
-        if self._wants(pb.CREATE_CONTAINER):
-            request = pb.CreateContainerRequest(pod=pod, container=container)
-            await self._call("CreateContainer", request.SerializeToString())
+    async def create_container(self, pod: pb.PodSandbox, container: pb.Container) -> dict[str, str]:
+        """Ask whether it may be created, and give the variables that it is to have. Raises ``CallError``."""
+        if not self._wants(pb.CREATE_CONTAINER):
+            return {}
+        request = pb.CreateContainerRequest(pod=pod, container=container)
+        return variables(await self._call("CreateContainer", request.SerializeToString()))
 
     def survives(self, error: CallError) -> bool:
         """Tell whether it stays connected after a fatal error: only if it was late and asked for that."""
@@ -148,7 +160,9 @@ class RemotePlugin:
             raise CallError(Code.UNIMPLEMENTED, f"method {call.method}")
         request = pb.RegisterPluginRequest.FromString(call.payload)
         if not request.plugin_name or len(request.plugin_idx) != 2 or not request.plugin_idx.isdigit():
-            raise CallError(Code.INVALID_ARGUMENT, f"invalid plugin {request.plugin_idx}-{request.plugin_name}")
+            error = Misnamed(Code.UNKNOWN, f"invalid plugin {request.plugin_idx}-{request.plugin_name}")
+            self._registered.set_exception(error)
+            raise error
         self.name = f"{request.plugin_idx}-{request.plugin_name}"
         if not self._registered.done():
             self._registered.set_result(None)
@@ -163,13 +177,19 @@ class NriEnd:
     """The runtime's socket and the plugins at it, in the order of their index."""
 
     def __init__(
-        self, socket: Path, options: NriOptions, clock: Clock, pods: Callable[[], Sequence[pb.PodSandbox]]
+        self,
+        socket: Path,
+        options: NriOptions,
+        clock: Clock,
+        pods: Callable[[], Sequence[pb.PodSandbox]],
+        containers: Callable[[], Sequence[pb.Container]] = tuple,
     ) -> None:
         self.dropped: list[str] = []
         self._socket = socket
         self._options = options
         self._clock = clock
         self._pods = pods
+        self._containers = containers
         self._plugins: list[RemotePlugin] = []
         self._changed = asyncio.Condition()
         self._one_by_one = asyncio.Lock()
@@ -219,9 +239,15 @@ class NriEnd:
         """Tell all plugins. Raises ``CallError`` with the text of one that refuses."""
         await self._each(lambda plugin: plugin.happen(event, pod))
 
-    async def create_container(self, pod: pb.PodSandbox, container: pb.Container) -> None:
-        """Ask all plugins. Raises ``CallError`` with the text of one that refuses."""
-        await self._each(lambda plugin: plugin.create_container(pod, container))
+    async def create_container(self, pod: pb.PodSandbox, container: pb.Container) -> dict[str, str]:
+        """Ask all plugins, and give the variables that they add. Raises ``CallError`` with a refusal's text."""
+        added: dict[str, str] = {}
+
+        async def ask(plugin: RemotePlugin) -> None:
+            added.update(await plugin.create_container(pod, container))
+
+        await self._each(ask)
+        return added
 
     async def _each(self, ask: Callable[[RemotePlugin], Awaitable[None]]) -> None:
         async with self._request:
@@ -247,11 +273,14 @@ class NriEnd:
             async with self._one_by_one:
                 await plugin.register()
             async with self._request:
-                await plugin.synchronize(self._pods())
+                await plugin.synchronize(self._pods(), self._containers())
                 self._plugins.append(plugin)
                 self._plugins.sort(key=lambda one: one.name)
             await self._notify()
             await reading
+        except Misnamed as error:
+            self.dropped.append(f"unregistered plugin: {error}")
+            await reading  # it is left alone, and its connection stays
         except (CallError, MuxError) as error:
             self.dropped.append(f"{plugin.name or 'unregistered plugin'}: {error}")
         finally:
