@@ -1,0 +1,9 @@
+"""CEL expressions over devices.
+
+Selectors and derived attributes (KEP-4381, KEP-6080), as the scheduler of Kubernetes 1.37 evaluates them.
+"""
+
+from dragoman_allocator.cel.environment import Environment, Program
+from dragoman_allocator.cel.errors import BudgetExceeded, CompileError, EvaluationError, RefusedError
+
+__all__ = ["BudgetExceeded", "CompileError", "Environment", "EvaluationError", "Program", "RefusedError"]

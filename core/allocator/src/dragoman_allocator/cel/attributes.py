@@ -1,0 +1,163 @@
+"""Chains such as ``device.attributes["d"].?name``: a root and the steps from it.
+
+A step on an optional value, and every step after ``.?`` or ``[?``, gives "none" where a plain step would fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from dragoman_allocator.cel.costs import Frame
+from dragoman_allocator.cel.errors import EvaluationError
+from dragoman_allocator.cel.operators import bounded
+from dragoman_allocator.cel.values import LISTS, MAPS, MISSING, NONE, Optional, Uint, Value, type_of
+
+Evaluate: TypeAlias = Callable[[Frame], Value]
+_KEYS = (str, int, Uint, bool, float)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step: a constant key, or one that is evaluated."""
+
+    key: Value = None
+    evaluate: Evaluate | None = None
+    optional: bool = False
+
+    def key_in(self, frame: Frame) -> Value:
+        """Give the key. Raises ``EvaluationError`` if it is nothing that a map or list can be asked for."""
+        if self.evaluate is None:
+            return self.key
+        key = self.evaluate(frame)
+        if not valid_key(key):
+            raise EvaluationError(f"invalid qualifier type: {type_of(key)}")
+        return key
+
+
+def valid_key(key: Value) -> bool:
+    """Tell whether maps and lists can be asked for the key."""
+    return type(key) in _KEYS
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """A chain. ``base_cost`` is what its root costs; ``test`` makes it ``has(...)`` of the last step."""
+
+    root: Evaluate
+    base_cost: int
+    steps: tuple[Step, ...] = ()
+    test: bool = False
+
+    def then(self, step: Step) -> Attribute:
+        """Give the chain with one more step."""
+        return replace(self, steps=(*self.steps, step))
+
+    def evaluation(self, *, counted: bool = True) -> Evaluate:
+        """Make what evaluates the chain. A branch of ``?:`` does not count its root."""
+        cost = self.base_cost if counted else 0
+        if self.test:
+            return _presence(self.root, self.steps, cost - 1)
+        if not self.steps:
+            return _bare(self.root, cost) if cost else self.root
+        if all(step.evaluate is None and not step.optional for step in self.steps):
+            return _constant_steps(self.root, tuple(step.key for step in self.steps), cost)
+        return _any_steps(self.root, self.steps, cost)
+
+
+def _bare(root: Evaluate, cost: int) -> Evaluate:
+    def run(frame: Frame) -> Value:
+        frame.cost += cost
+        return root(frame)
+
+    return run
+
+
+def _constant_steps(root: Evaluate, keys: tuple[Value, ...], cost: int) -> Evaluate:
+    cost += len(keys)
+    steps = tuple(Step(key) for key in keys)
+
+    def run(frame: Frame) -> Value:
+        value = root(frame)
+        if type(value) is Optional:
+            return walk(frame, value, steps, cost - len(keys))
+        frame.cost += cost
+        for key in keys:
+            value = step_to(value, key)
+        return value
+
+    return run
+
+
+def _any_steps(root: Evaluate, steps: tuple[Step, ...], cost: int) -> Evaluate:
+    return lambda frame: walk(frame, root(frame), steps, cost)
+
+
+def _presence(root: Evaluate, steps: tuple[Step, ...], cost: int) -> Evaluate:
+    *before, last = steps
+
+    def run(frame: Frame) -> bool:
+        value = walk(frame, root(frame), tuple(before), cost)
+        frame.cost += 1
+        if type(value) is Optional:
+            return value.value is not MISSING and find(value.value, last.key) is not MISSING
+        return find(value, last.key) is not MISSING
+
+    return run
+
+
+def walk(frame: Frame, value: Value, steps: tuple[Step, ...], cost: int) -> Value:
+    """Take all steps from a value."""
+    frame.cost += cost
+    optional = type(value) is Optional
+    if optional:
+        if value.value is MISSING:
+            return value
+        value = value.value
+    for step in steps:
+        optional = optional or step.optional
+        key = step.key_in(frame)
+        if optional:
+            value = find(value, key)
+            if value is MISSING:
+                return NONE
+        else:
+            value = step_to(value, key)
+        frame.cost += 1
+    return Optional(value) if optional else value
+
+
+def step_to(value: Value, key: Value) -> Value:
+    """Give the entry or element. Raises ``EvaluationError`` if there is none."""
+    found = find(value, key)
+    if found is MISSING:
+        missing = "index out of bounds" if type(value) in LISTS else "no such key"
+        raise EvaluationError(f"{missing}: {printed(key)}")
+    return found
+
+
+def find(value: Value, key: Value) -> Value:
+    """Give the entry or element, ``MISSING`` if there is none or the value has none at all."""
+    cls = type(value)
+    if cls in MAPS:
+        return value.look_up(key)
+    if cls in LISTS:
+        at = list_index(key)
+        return value[at] if 0 <= at < len(value) else MISSING
+    return MISSING
+
+
+def list_index(key: Value) -> int:
+    """Read an index of a list. Raises ``EvaluationError`` if it is no whole number."""
+    if type(key) is int:
+        return key
+    if type(key) is Uint or (type(key) is float and key.is_integer()):
+        index: int = bounded(int, int(key))
+        return index
+    raise EvaluationError(f"unsupported index type '{type_of(key).name}' in list")
+
+
+def printed(value: Value) -> str:
+    """Print a key as error texts show it."""
+    return str(value).lower() if type(value) is bool else str(value)

@@ -1,0 +1,241 @@
+"""Closures for operators and calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dragoman_allocator.cel.attributes import Evaluate
+from dragoman_allocator.cel.costs import Frame, Price, size
+from dragoman_allocator.cel.errors import Aborted, CompileError, EvaluationError, no_such_overload
+from dragoman_allocator.cel.functions import Function, Overload, Run
+from dragoman_allocator.cel.operators import Members, equal
+from dragoman_allocator.cel.regexes import InvalidPattern, compiled
+from dragoman_allocator.cel.values import KINDS, MISSING, Optional, Value
+
+_CHEAP = (str, bytes, list)
+_PATTERNS = ("matches", "find", "findAll")
+
+
+def conjunction(terms: tuple[Evaluate, ...]) -> Evaluate:
+    """Evaluate ``a && b && c``: false if any term is false, also where another one fails."""
+
+    def run(frame: Frame) -> bool:
+        failure: EvaluationError | None = None
+        for term in terms:
+            try:
+                value = term(frame)
+            except Aborted:
+                raise
+            except EvaluationError as error:
+                failure = failure or error
+                continue
+            if value is False:
+                return False
+            if value is not True:
+                failure = failure or no_such_overload()
+        if failure is not None:
+            raise failure.with_traceback(None)
+        return True
+
+    return run
+
+
+def disjunction(terms: tuple[Evaluate, ...]) -> Evaluate:
+    """Evaluate ``a || b || c``: true if any term is true, also where another one fails."""
+
+    def run(frame: Frame) -> bool:
+        failure: EvaluationError | None = None
+        for term in terms:
+            try:
+                value = term(frame)
+            except Aborted:
+                raise
+            except EvaluationError as error:
+                failure = failure or error
+                continue
+            if value is True:
+                return True
+            if value is not False:
+                failure = failure or no_such_overload()
+        if failure is not None:
+            raise failure.with_traceback(None)
+        return False
+
+    return run
+
+
+def conditional(condition: Evaluate, then: Evaluate, other: Evaluate) -> Evaluate:
+    """Evaluate ``c ? a : b``."""
+
+    def run(frame: Frame) -> Value:
+        value = condition(frame)
+        if value is True:
+            return then(frame)
+        if value is False:
+            return other(frame)
+        raise no_such_overload()
+
+    return run
+
+
+def _compared(frame: Frame, left: Value, right: Value) -> None:
+    if type(left) in _CHEAP:
+        frame.cost += -(-min(size(left), size(right)) // 10)
+    else:
+        frame.cost += _compared_cost(left, right)
+
+
+def _compared_cost(left: Value, right: Value) -> int:
+    return -(-min(size(left), size(right)) // 10)
+
+
+def equality(left: Evaluate, right: Evaluate) -> Evaluate:
+    """Evaluate ``a == b``."""
+
+    def run(frame: Frame) -> bool:
+        a, b = left(frame), right(frame)
+        _compared(frame, a, b)
+        return equal(a, b)
+
+    return run
+
+
+def inequality(left: Evaluate, right: Evaluate) -> Evaluate:
+    """Evaluate ``a != b``, which is true where ``a == b`` fails."""
+
+    def run(frame: Frame) -> bool:
+        a, b = left(frame), right(frame)
+        _compared(frame, a, b)
+        try:
+            return not equal(a, b)
+        except EvaluationError:
+            return True
+
+    return run
+
+
+def not_strictly_false(term: Evaluate) -> Evaluate:
+    """Evaluate the condition of ``all`` and ``exists``: only false ends the loop."""
+
+    def run(frame: Frame) -> bool:
+        frame.cost += 1
+        try:
+            return term(frame) is not False
+        except Aborted:
+            raise
+        except EvaluationError:
+            return True
+
+    return run
+
+
+def membership(value: Evaluate, members: Members) -> Evaluate:
+    """Evaluate ``x in [constants]``."""
+    return lambda frame: members.holds(value(frame))
+
+
+def or_value(first: Evaluate, second: Evaluate) -> Evaluate:
+    """Evaluate ``optional.orValue(value)``; the value only where it is needed."""
+
+    def run(frame: Frame) -> Value:
+        found = first(frame)
+        if type(found) is not Optional:
+            raise no_such_overload()
+        return second(frame) if found.value is MISSING else found.value
+
+    return run
+
+
+def or_optional(first: Evaluate, second: Evaluate) -> Evaluate:
+    """Evaluate ``optional.or(optional)``; the second only where it is needed."""
+
+    def run(frame: Frame) -> Value:
+        found = first(frame)
+        if type(found) is not Optional:
+            raise no_such_overload()
+        return second(frame) if found.value is MISSING else found
+
+    return run
+
+
+def call(run: Run, args: tuple[Evaluate, ...], price: Price | None) -> Evaluate:
+    """Evaluate a call: all arguments, then the function; None as price means 1."""
+    if price is not None:
+        return _priced(run, args, price)
+    if len(args) == 1:
+        return _unary(run, args[0])
+    if len(args) == 2:
+        return _binary(run, *args)
+
+    def evaluate(frame: Frame) -> Value:
+        frame.cost += 1
+        return run(*[arg(frame) for arg in args])
+
+    return evaluate
+
+
+def _unary(run: Run, arg: Evaluate) -> Evaluate:
+    def evaluate(frame: Frame) -> Value:
+        frame.cost += 1
+        return run(arg(frame))
+
+    return evaluate
+
+
+def _binary(run: Run, first: Evaluate, second: Evaluate) -> Evaluate:
+    def evaluate(frame: Frame) -> Value:
+        frame.cost += 1
+        return run(first(frame), second(frame))
+
+    return evaluate
+
+
+def _priced(run: Run, args: tuple[Evaluate, ...], price: Price) -> Evaluate:
+    def evaluate(frame: Frame) -> Value:
+        values = tuple([arg(frame) for arg in args])
+        result = run(*values)
+        frame.cost += price(values, result)
+        return result
+
+    return evaluate
+
+
+def implementation(function: Function, overload: str | None, constants: Sequence[Value]) -> Run:
+    """Give what runs a call: one overload if the checker found one, else whichever takes the values.
+
+    ``constants`` are arguments known already (``MISSING`` if not); a constant regular expression is compiled here.
+    Raises ``CompileError``.
+    """
+    if function.name in _PATTERNS and type(constants[1]) is str:
+        try:
+            compiled(constants[1])
+        except InvalidPattern as error:
+            raise CompileError(f"program instantiation failed: {error}") from None
+    if function.run is not None:
+        return function.run
+    candidates = [o for o in function.overloads if o.run is not None and (overload is None or o.id == overload)]
+    return _dispatch(function.name, tuple(candidates))
+
+
+def _dispatch(name: str, candidates: tuple[Overload, ...]) -> Run:
+    simple = all(not param.params for o in candidates if o.guarded for param in o.params)
+    chosen: dict[Any, Run] = {}
+
+    def choose(args: tuple[Value, ...]) -> Run:
+        for candidate in candidates:
+            if candidate.takes(args) and candidate.run is not None:
+                return candidate.run
+        shown = ", ".join(KINDS[type(arg)].name for arg in args)
+        raise EvaluationError(f"no such overload: {name}({shown})")
+
+    def run(*args: Value) -> Value:
+        if not simple:
+            return choose(args)(*args)
+        key = tuple([type(arg) for arg in args])
+        found = chosen.get(key)
+        if found is None:
+            found = chosen[key] = choose(args)
+        return found(*args)
+
+    return run

@@ -1,0 +1,137 @@
+"""Texts of durations and points in time, as Go reads and writes them."""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+from decimal import Decimal
+from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from dragoman_allocator.cel.errors import EvaluationError
+from dragoman_allocator.cel.operators import bounded
+from dragoman_allocator.cel.values import Duration, Timestamp
+
+_SECOND: Final = 10**9
+_UNITS: Final = {
+    "ns": 1,
+    "us": 1_000,
+    "µs": 1_000,
+    "μs": 1_000,
+    "ms": 10**6,
+    "s": _SECOND,
+    "m": 60 * _SECOND,
+    "h": 3600 * _SECOND,
+}
+_PART: Final = re.compile(r"([0-9]*)(?:(\.)([0-9]*))?(ns|us|µs|μs|ms|s|m|h)(?![a-zµμ])")
+_TIME: Final = re.compile(
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]+))?"
+    r"(?:Z|([+-])([0-9]{2}):([0-9]{2}))"
+)
+_EPOCH: Final = date(1970, 1, 1).toordinal()
+_LIMIT: Final = 2**63
+
+
+def _no_duration() -> EvaluationError:
+    return EvaluationError("type conversion error from 'string' to 'google.protobuf.Duration'")
+
+
+def parse_duration(text: str) -> Duration:
+    """Read a duration such as ``1h30m`` or ``-1.5s``. Raises ``EvaluationError``."""
+    negative = text[:1] == "-"
+    rest = text[1:] if text[:1] in ("-", "+") else text
+    if rest == "0":
+        return Duration(0)
+    total, at = 0, 0
+    while at < len(rest):
+        match = _PART.match(rest, at)
+        if match is None or not (match[1] or match[3]):
+            raise _no_duration()
+        total += _nanoseconds(match[1], match[3] or "", _UNITS[match[4]])
+        if total > _LIMIT:
+            raise _no_duration()
+        at = match.end()
+    if not rest or (total == _LIMIT and not negative):
+        raise _no_duration()
+    return Duration(-total if negative else total)
+
+
+def _nanoseconds(whole: str, part: str, unit: int) -> int:
+    if len(whole.lstrip("0")) > 19:
+        raise _no_duration()
+    part, scale = part[:18], 10.0 ** len(part[:18])
+    return int(whole or "0") * unit + (int(int(part) * (unit / scale)) if part else 0)
+
+
+def text_of_duration(value: Duration) -> str:
+    """Print a duration in seconds."""
+    whole = abs(int(value)) // _SECOND
+    seconds = float(whole) + (abs(int(value)) % _SECOND) / 1e9
+    text = f"{Decimal(repr(seconds)):f}"
+    return ("-" if value < 0 else "") + text.removesuffix(".0") + "s"
+
+
+def parse_timestamp(text: str) -> Timestamp:
+    """Read a point in time of RFC 3339. Raises ``EvaluationError``."""
+    match = _TIME.fullmatch(text)
+    if match is None or not _valid(match):
+        raise EvaluationError("type conversion error from 'string' to 'google.protobuf.Timestamp'")
+    year, month, day, hour, minute, second = (int(match[n]) for n in range(1, 7))
+    if year == 0:
+        raise EvaluationError("timestamp overflow")
+    offset = (int(match[9]) * 3600 + int(match[10]) * 60) * (-1 if match[8] == "-" else 1) if match[8] else 0
+    seconds = (date(year, month, day).toordinal() - _EPOCH) * 86400 + hour * 3600 + minute * 60 + second - offset
+    found: Timestamp = bounded(Timestamp, seconds * _SECOND + int((match[7] or "0")[:9].ljust(9, "0")))
+    return found.at(offset)
+
+
+def _valid(match: re.Match[str]) -> bool:
+    year, month, day = int(match[1]), int(match[2]), int(match[3])
+    if not 1 <= month <= 12 or not 1 <= day <= monthrange(year or 4, month)[1]:
+        return False
+    if int(match[4]) > 23 or int(match[5]) > 59 or int(match[6]) > 59:
+        return False
+    return not match[8] or (int(match[9]) <= 24 and int(match[10]) <= 60)
+
+
+def text_of_timestamp(value: Timestamp) -> str:
+    """Print a point in time with the offset that it was written with."""
+    seconds, nanos = divmod(int(value), _SECOND)
+    shown = datetime(1970, 1, 1) + timedelta(seconds=seconds + value.offset)
+    part = f".{nanos:09d}".rstrip("0") if nanos else ""
+    hours, minutes = divmod(abs(value.offset) // 60, 60)
+    zone = f"{'-' if value.offset < 0 else '+'}{hours:02d}:{minutes:02d}" if value.offset else "Z"
+    return f"{shown.year:04d}-{shown.month:02d}-{shown.day:02d}T{shown:%H:%M:%S}{part}{zone}"
+
+
+def local(value: Timestamp, zone: str = "UTC") -> datetime:
+    """Give the date and time of a point in time in a zone: a name of the IANA data base or an offset.
+
+    Raises ``EvaluationError``.
+    """
+    seconds = int(value) // _SECOND
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+    try:
+        return moment.astimezone(_zone(zone))
+    except (OverflowError, ValueError):
+        raise EvaluationError(f"unknown time zone {zone}") from None
+
+
+def _zone(name: str) -> tzinfo:
+    if ":" in name:
+        return _offset(name)
+    if name in ("", "UTC"):
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise EvaluationError(f"unknown time zone {name}") from None
+
+
+def _offset(text: str) -> tzinfo:
+    hours_text, _, minutes_text = text.partition(":")
+    if not re.fullmatch(r"[+-]?[0-9]{1,18}", hours_text) or not re.fullmatch(r"[+-]?[0-9]{1,18}", minutes_text):
+        raise EvaluationError(f'strconv.Atoi: parsing "{text}": invalid syntax')
+    hours, minutes = int(hours_text), int(minutes_text)
+    return timezone(timedelta(minutes=hours * 60 - minutes if text[0] == "-" else hours * 60 + minutes))

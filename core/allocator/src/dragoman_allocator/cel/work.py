@@ -1,0 +1,38 @@
+"""A bound on work and memory beside the cost: upstream's cost of a call does not grow with what the call makes.
+
+Kubernetes would go on with ``s.replace("", s)`` until it is out of memory; here the evaluation ends with an error.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Final
+
+from dragoman_allocator.cel.errors import Aborted
+
+BUDGET: Final = 5_000_000
+_CHARACTERS: Final = 16
+
+
+class _Work(threading.local):
+    left = BUDGET
+
+
+_work: Final = _Work()
+
+
+def start() -> None:
+    """Begin an evaluation."""
+    _work.left = BUDGET
+
+
+def elements(count: int) -> None:
+    """Count elements that are made or compared. Raises ``Aborted``."""
+    _work.left -= count
+    if _work.left < 0:
+        raise Aborted("operation cancelled: the values of this expression are too large")
+
+
+def characters(count: int) -> None:
+    """Count characters that are made or searched. Raises ``Aborted``."""
+    elements(count // _CHARACTERS)
