@@ -51,7 +51,15 @@ from dragoman_hookspecs.devices import (
     Taint,
     Version,
 )
-from dragoman_hookspecs.errors import DeviceError, DragomanError, Fault, ForeignLink, InvalidConfig, LinkMissing
+from dragoman_hookspecs.errors import (
+    ApiRefused,
+    DeviceError,
+    DragomanError,
+    Fault,
+    ForeignLink,
+    InvalidConfig,
+    LinkMissing,
+)
 from dragoman_hookspecs.hooks import PROJECT, hookimpl, hookspec
 from dragoman_hookspecs.naming import json_key
 from dragoman_hookspecs.requests import (
@@ -59,6 +67,7 @@ from dragoman_hookspecs.requests import (
     AttachDevice,
     CheckConfig,
     Cluster,
+    Connect,
     DescribeDevice,
     DetachDevice,
     FreeDevice,
@@ -80,6 +89,7 @@ __all__ = [
     "COMMON_PARAMETERS",
     "PROJECT",
     "Allocation",
+    "ApiRefused",
     "ApplySettings",
     "AttachDevice",
     "Attached",
@@ -88,6 +98,7 @@ __all__ = [
     "CheckConfig",
     "Cluster",
     "Commands",
+    "Connect",
     "ContainerEdits",
     "Context",
     "Controller",

@@ -37,6 +37,14 @@ class InvalidConfig(DragomanError, ValueError):
         return cls([Fault(path, message)])
 
 
+class ApiRefused(DragomanError):
+    """The API server refused a request; ``status`` is the HTTP status."""
+
+    def __init__(self, message: str, *, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
 class DeviceError(DragomanError):
     """The device cannot do what was asked now; the operation may be tried again."""
 

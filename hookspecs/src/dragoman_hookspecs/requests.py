@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from dragoman_hookspecs.allocations import Allocation, JsonObject, Netns, Record
 from dragoman_hookspecs.devices import Device
+from dragoman_hookspecs.errors import DragomanError
 from dragoman_hookspecs.results import HealthReport
 
 
@@ -148,7 +151,12 @@ class RemoveMetadata:
 
 
 class Cluster(Protocol):
-    """Raw access to the API server for controllers. Objects are JSON objects; paths are API paths."""
+    """Raw access to the API server for controllers. Objects are JSON objects; paths are API paths.
+
+    Every call raises ``ApiRefused`` with the HTTP status for what the API server refuses (404: there is no such object,
+    or the kind is not served; 409: it was changed or replaced; 422: not valid), and ``DragomanError`` where it does not
+    answer. All may be called from any thread.
+    """
 
     def get(self, path: str) -> JsonObject:
         """Read one object."""
@@ -157,22 +165,52 @@ class Cluster(Protocol):
         """Read all objects of a collection."""
 
     def watch(self, path: str, changed: Callable[[str, JsonObject], None], stopped: threading.Event) -> None:
-        """Follow a collection: ``changed(type, object)`` for each event, until ``stopped``."""
+        """Follow a collection: ``changed(type, object)`` for each event, until ``stopped``.
+
+        It begins with ``ADDED`` for every object that exists, then one ``SYNCED`` with an empty object; after that come
+        ``ADDED``, ``MODIFIED`` and ``DELETED``. A connection that is lost is made again here: what went meanwhile comes
+        as ``DELETED``.
+        """
 
     def apply(self, path: str, body: JsonObject) -> JsonObject:
         """Server-side apply with the controller's name as field manager."""
 
+    def update(self, path: str, body: JsonObject) -> JsonObject:
+        """Replace an object, or its status where ``path`` ends in ``/status``; its resourceVersion must still hold."""
+
+    def delete(self, path: str, *, uid: str | None = None) -> None:
+        """Delete an object, with a UID only that very one; an object that is gone is no error."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunController:
-    """Access to the cluster; return soon after ``stopped``."""
+    """Access to the cluster; return soon after ``stopped``.
+
+    ``metrics(text)`` has a function called for each read of ``/metrics``; it gives metrics in the text format of
+    Prometheus, from any thread. The last one that was given counts.
+    """
 
     cluster: Cluster
     stopped: threading.Event
+    metrics: Callable[[Callable[[], str]], None] = lambda _: None
+
+
+Connect = Callable[[Path | None, str | None], AbstractContextManager[Cluster]]
+"""Opens an API server: the path of a kubeconfig and the name of a context in it, or None for either."""
+
+
+def _nowhere(kubeconfig: Path | None, context: str | None) -> AbstractContextManager[Cluster]:
+    raise DragomanError("this program connects to no API server")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterCommands:
-    """``add(command)`` adds one ``click.Command`` to the ``dragoman`` program."""
+    """``add(command)`` adds one ``click.Command`` to the ``dragoman`` program.
+
+    ``connect(kubeconfig, context)`` opens the API server that a command was pointed to: a context manager that gives a
+    ``Cluster``. Neither given: what the settings, the environment or the pod say. It raises ``DragomanError`` without
+    a usable configuration.
+    """
 
     add: Callable[[Any], None]
+    connect: Connect = _nowhere

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from importlib.metadata import EntryPoint, distributions
 from pathlib import Path
 
 import pytest
 
 from dragoman.cli import descriptors
+from dragoman_hookspecs import Cluster
 
 Install = Callable[..., list[EntryPoint]]
 
@@ -63,22 +65,28 @@ def test_schemas_and_kinds_come_from_descriptors_without_making_the_plugins(inst
     assert kind.type == "sr-iov"
 
 
+def nowhere(kubeconfig: Path | None, context: str | None) -> AbstractContextManager[Cluster]:
+    raise AssertionError("no command connects while it is registered")
+
+
 def test_command_of_a_plugin_is_found_by_its_name(install: Install) -> None:
-    commands, problems = descriptors.commands((), install(greet=COMMANDS.replace("BODY", ADD), sriov=MANAGER))
+    entries = install(greet=COMMANDS.replace("BODY", ADD), sriov=MANAGER)
+    commands, problems = descriptors.commands((), entries, connect=nowhere)
     assert list(commands) == ["hello"]
     assert problems == []
 
 
 def test_command_name_that_is_taken_is_refused_and_both_are_named(install: Install) -> None:
     source = COMMANDS.replace("BODY", ADD)
-    commands, [problem] = descriptors.commands((), install(aaa=source, bbb=source))
+    commands, [problem] = descriptors.commands((), install(aaa=source, bbb=source), connect=nowhere)
     assert list(commands) == ["hello"]
     assert "dragoman-aaa" in problem
     assert "dragoman-bbb" in problem
 
 
 def test_command_of_the_program_itself_cannot_be_replaced(install: Install) -> None:
-    commands, [problem] = descriptors.commands(("hello",), install(greet=COMMANDS.replace("BODY", ADD)))
+    entries = install(greet=COMMANDS.replace("BODY", ADD))
+    commands, [problem] = descriptors.commands(("hello",), entries, connect=nowhere)
     assert commands == {}
     assert "dragoman itself" in problem
 
@@ -86,11 +94,11 @@ def test_command_of_the_program_itself_cannot_be_replaced(install: Install) -> N
 @pytest.mark.parametrize("body", ["raise SystemExit(3)", "raise RuntimeError('broken')", "request.add('no command')"])
 def test_plugin_whose_registration_fails_costs_its_own_commands_only(install: Install, body: str) -> None:
     entries = install(bad=COMMANDS.replace("BODY", body), greet=COMMANDS.replace("BODY", ADD))
-    commands, [problem] = descriptors.commands((), entries)
+    commands, [problem] = descriptors.commands((), entries, connect=nowhere)
     assert list(commands) == ["hello"]
     assert "dragoman-bad" in problem
 
 
 def test_plugins_without_commands_are_not_made(install: Install) -> None:
-    assert descriptors.commands((), install(sriov=MANAGER)) == ({}, [])
+    assert descriptors.commands((), install(sriov=MANAGER), connect=nowhere) == ({}, [])
     assert [name for name in sys.modules if name.startswith("sriov_")] != []

@@ -11,7 +11,7 @@ import click
 from dragoman.model.parameters import Kind
 from dragoman.plugins import entrypoints, loading
 from dragoman.plugins.importing import Rejected, bounded, check_descriptor, import_descriptors
-from dragoman_hookspecs import Commands, Context, Descriptor, DeviceManager, RegisterCommands
+from dragoman_hookspecs import Commands, Connect, Context, Descriptor, DeviceManager, RegisterCommands
 from dragoman_hookspecs.descriptors import Schema
 
 LIMIT = 20.0
@@ -41,13 +41,15 @@ def kinds(descriptors: Iterable[Descriptor]) -> list[Kind]:
 
 
 def commands(
-    taken: Collection[str], entries: Iterable[EntryPoint] | None = None
+    taken: Collection[str], entries: Iterable[EntryPoint] | None = None, *, connect: Connect
 ) -> tuple[Mapping[str, click.Command], list[str]]:
     """Have the plugins register their commands; gives them by name, and sentences about those left out.
 
+    ``connect`` opens an API server for them.
+
     Only plugins that name a ``Commands`` descriptor are made: the command line must not start a device manager.
     """
-    registry = _Registry(taken)
+    registry = _Registry(taken, connect)
     for entry in _entries(entries):
         with_commands = [(entry.name, each) for each in _readable(entry) if isinstance(each, Commands)]
         loaded = loading.load_descriptors(with_commands, context=_context)
@@ -61,14 +63,15 @@ def commands(
 class _Registry:
     """Commands of plugins by name, with the plugin that each came from."""
 
-    def __init__(self, taken: Collection[str]) -> None:
+    def __init__(self, taken: Collection[str], connect: Connect) -> None:
+        self._connect = connect
         self.commands: dict[str, click.Command] = {}
         self.problems: list[str] = []
         self._owners = dict.fromkeys(taken, "dragoman itself")
 
     def register(self, owner: str, plugin: loading.LoadedPlugin) -> None:
         """Ask one plugin; whatever it raises costs its own commands only."""
-        request = RegisterCommands(add=lambda command: self._add(owner, command))
+        request = RegisterCommands(add=lambda command: self._add(owner, command), connect=self._connect)
         try:
             bounded("register_commands", lambda: plugin.call("register_commands", request) or True, LIMIT)
         except Rejected as error:

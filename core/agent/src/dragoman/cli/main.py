@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman import logs
-from dragoman_hookspecs import DragomanError
+from dragoman_hookspecs import Cluster, DragomanError
 
 if TYPE_CHECKING:
     from dragoman.settings import Loaded, SectionSchemas  # imported when settings are loaded, not for every command
@@ -21,6 +22,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "agent": ("dragoman.cli.agent:agent", "Run the node agent."),
     "allocations": ("dragoman.cli.allocations:allocations", "Show what is prepared and attached, and release it."),
     "config": ("dragoman.cli.config:config", "Show and check settings and parameters."),
+    "controller": ("dragoman.cli.controller:controller", "Run the cluster controllers of the installed plugins."),
     "devices": ("dragoman.cli.devices:devices", "Show the devices of this node."),
     "plugins": ("dragoman.cli.plugins:plugins", "Show the installed plugins and their state."),
 }
@@ -105,10 +107,24 @@ class Program(click.Group):
     def _of_plugins(self, ctx: click.Context) -> Mapping[str, click.Command]:
         from dragoman.cli import descriptors  # noqa: PLC0415 - imports all plugins
 
-        found, problems = descriptors.commands(taken=self.table)
+        def connect(kubeconfig: Path | None, context: str | None) -> AbstractContextManager[Cluster]:
+            return _connect(ctx, kubeconfig, context)
+
+        found, problems = descriptors.commands(taken=self.table, connect=connect)
         for problem in problems:
             click.echo(f"Warning: {problem}", err=True)
         return found
+
+
+def _connect(ctx: click.Context, kubeconfig: Path | None, context: str | None) -> AbstractContextManager[Cluster]:
+    from dragoman.kube.access import Access  # noqa: PLC0415 - only for commands that ask for it
+    from dragoman.kube.connecting import connected  # noqa: PLC0415 - imports the official client
+
+    if kubeconfig is not None or context is not None:
+        return connected(Access(kubeconfig=kubeconfig, context=context), manager="dragoman")
+    found = ctx.find_object(Options) or Options()
+    settings = found.load().settings.kubernetes
+    return connected(Access(server=settings.server, kubeconfig=settings.kubeconfig), manager="dragoman")
 
 
 @click.group("dragoman", cls=Program, context_settings={"help_option_names": ["-h", "--help"]})

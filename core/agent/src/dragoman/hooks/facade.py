@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dragoman.hooks.calls import NOTHING, About, Limits, PluginCalls, PluginFault, PluginMissing, PluginTimeout, about
-from dragoman.hooks.lifecycle import Applied, Lifecycle, Sleeper
+from dragoman.hooks.lifecycle import Applied, Lifecycle, RunRequest, Sleeper
 from dragoman.hooks.watches import WatchClock
 from dragoman.plugins import LoadedPlugin, PluginSet, PluginStatus, Sections
 from dragoman_hookspecs import (
@@ -67,7 +67,8 @@ class Hooks:
     A call past its limit is left behind. Until it returns, calls for the same device raise ``PluginTimeout`` at once,
     except ``detach_device``, ``free_device`` and ``remove_metadata``, which wait for it within their own limit. The
     same holds for a call whose waiter is cancelled. ``inline`` runs the hooks in the caller, without threads and
-    limits, for tests in virtual time; watch hooks then have to return.
+    limits, for tests in virtual time; watch hooks then have to return. ``controllers`` runs cluster controllers, which
+    a node agent does not.
     """
 
     def __init__(
@@ -78,11 +79,14 @@ class Hooks:
         inline: bool = False,
         sleeper: Sleeper | None = None,
         watch_clock: WatchClock | None = None,
+        controllers: RunRequest | None = None,
     ) -> None:
         def calls(plugin: LoadedPlugin) -> PluginCalls:
             return PluginCalls(plugin, limits or Limits(), inline=inline)
 
-        self._life = Lifecycle(plugins, calls, inline=inline, sleeper=sleeper, watch_clock=watch_clock)
+        self._life = Lifecycle(
+            plugins, calls, inline=inline, sleeper=sleeper, watch_clock=watch_clock, controllers=controllers
+        )
 
     def managers(self) -> Sequence[ManagerInfo]:
         """List the loaded device managers by name order of their distributions."""

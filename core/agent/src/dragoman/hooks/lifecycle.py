@@ -19,12 +19,15 @@ from dragoman_hookspecs import (
     ApplySettings,
     DragomanError,
     HealthReport,
+    RunController,
     WatchDevices,
     WatchHealth,
 )
 
 OnChange = Callable[[str], None]
 OnHealth = Callable[[str, Sequence[HealthReport] | None], None]
+RunRequest = Callable[[str, Event], RunController]
+"""Gives a controller's plugin, by name, what it needs to run until the event is set."""
 
 
 class Sleeper(Protocol):
@@ -66,6 +69,7 @@ class Lifecycle:
         inline: bool = False,
         sleeper: Sleeper | None = None,
         watch_clock: WatchClock | None = None,
+        controllers: RunRequest | None = None,
     ) -> None:
         self.served = [make_calls(plugin) for plugin in plugins]
         self.on_change: list[OnChange] = []
@@ -76,6 +80,7 @@ class Lifecycle:
         self._inline = inline
         self._sleeper = sleeper or RealSleeper()
         self._watch_clock = watch_clock or RealClock()
+        self._controllers = controllers
         self._loop: asyncio.AbstractEventLoop | None = None
         self._started: set[PluginCalls] = set()
         self._watches: dict[PluginCalls, list[Watch]] = {}
@@ -211,6 +216,8 @@ class Lifecycle:
             plugin.call("watch_health", WatchHealth(report=self._reporter(plugin, stopped), stopped=stopped))
 
         hooks = {"watch_devices": devices, "watch_health": health}
+        if (make := self._controllers) is not None and plugin.enabled:
+            hooks["run_controller"] = lambda stopped: plugin.call("run_controller", make(plugin.status.name, stopped))
         self._watches[calls] = [
             Watch(f"{plugin.status.name}-{hook}", function, self._failed(plugin, hook), self._watch_clock)
             for hook, function in hooks.items()

@@ -10,7 +10,7 @@ import msgspec
 
 from dragoman.model.claims import ClaimRef
 from dragoman.model.errors import Unavailable
-from dragoman_hookspecs import DragomanError
+from dragoman_hookspecs import ApiRefused
 
 REPLACED = "Replaced"
 """Reason of an ``ApiError`` that no server gave: the name belongs to another claim now."""
@@ -39,7 +39,7 @@ class _Status(msgspec.Struct):
     details: _Details | None = None
 
 
-class ApiError(DragomanError):
+class ApiError(ApiRefused):
     """The API server answered with a refusal; a retry of the same request does not help by itself.
 
     ``reason`` is the machine-readable word of the answer ("" where the answer was no ``Status`` object), ``kind`` what
@@ -49,8 +49,7 @@ class ApiError(DragomanError):
     def __init__(
         self, status: int, reason: str, message: str, causes: tuple[Cause, ...] = (), *, kind: str = ""
     ) -> None:
-        super().__init__(f"the API server answered {status} {reason}: {message}".replace("  ", " "))
-        self.status = status
+        super().__init__(f"the API server answered {status} {reason}: {message}".replace("  ", " "), status=status)
         self.reason = reason
         self.message = message
         self.causes = causes

@@ -144,14 +144,16 @@ def load(
     context: ContextFactory,
     required: Collection[str] = (),
     blocked: Collection[str] = (),
+    only: type[Descriptor] = Descriptor,
     limit: float = 20.0,
 ) -> PluginSet:
     """Load plugins in the order of their names; by default all that are installed.
 
-    ``required`` and ``blocked`` name entry points or distributions. ``limit`` in seconds holds for each import and each
+    ``required`` and ``blocked`` name entry points or distributions. ``only``: descriptors of other kinds are left
+    alone. ``limit`` in seconds holds for each import and each
     creation. Raises ``StartupRefused``; whatever else goes wrong stands in ``PluginSet.statuses``.
     """
-    loading = _Loading(sections or Sections(), context, limit)
+    loading = _Loading(sections or Sections(), context, limit, only)
     for entry in in_name_order(installed() if entry_points is None else entry_points):
         status = inspect(entry)
         if _is_named(status, blocked):
@@ -178,11 +180,14 @@ def load_descriptors(
 class _Loading:
     """What is known while the plugins are loaded one after the other."""
 
-    def __init__(self, sections: Sections, context: ContextFactory, limit: float) -> None:
+    def __init__(
+        self, sections: Sections, context: ContextFactory, limit: float, only: type[Descriptor] = Descriptor
+    ) -> None:
         self.statuses: list[PluginStatus] = []
         self._sections = sections
         self._context = context
         self._limit = limit
+        self._only = only
         self._loaded: list[LoadedPlugin] = []
         self._descriptors: list[Descriptor] = []
         self._refusals: list[str] = []
@@ -203,6 +208,8 @@ class _Loading:
     def add_descriptor(self, owner: object, status: PluginStatus, found: object) -> None:
         try:
             descriptor = check_descriptor(found)
+            if not isinstance(descriptor, self._only):
+                return
             status = _with_descriptor(status, descriptor)
             self._claim(owner, status, f"the settings section {section_path(descriptor)}")
             if status.type:

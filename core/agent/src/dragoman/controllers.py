@@ -1,0 +1,79 @@
+"""The host of cluster controllers: runs those of the installed plugins against one API server until it is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+
+from loguru import logger
+
+from dragoman.clock import Clock, SystemClock
+from dragoman.exposition import Exposition, Metrics
+from dragoman.hooks import Hooks
+from dragoman.kube.access import Access
+from dragoman.kube.client import KubeClient
+from dragoman.kube.cluster import KubeCluster
+from dragoman.plugins import PluginSet, PluginState, PluginStatus
+from dragoman_hookspecs import DragomanError, RunController
+
+FIELD_MANAGER = "dragoman-controller"
+
+
+class NoControllers(DragomanError):
+    """No installed plugin is a controller that can run."""
+
+
+class ControllerHost:
+    """Runs the controllers of ``plugins``; each in a thread of its own, begun again when it fails."""
+
+    def __init__(
+        self, plugins: PluginSet, access: Access, *, listen: tuple[str, int] | None, clock: Clock | None = None
+    ) -> None:
+        """``listen``: address of metrics and probes, None for no port. Raises ``NoControllers``."""
+        if not any(plugin.has("run_controller") and plugin.enabled for plugin in plugins):
+            told = "; ".join(f"{status}: {status.reason}" for status in plugins.statuses if status.reason)
+            raise NoControllers(f"no controller is installed and enabled{f' ({told})' if told else ''}")
+        self._plugins = plugins
+        self._access = access
+        self._listen = listen
+        self._clock = clock or SystemClock()
+        self._metrics = Metrics()
+        self.port: int | None = None
+        """The port that is served, once it is."""
+
+    async def run(self, stopped: asyncio.Event) -> None:
+        """Run until ``stopped``. Raises ``Refused`` without access to an API server, ``OSError`` for a used address."""
+        async with KubeClient(self._access, timeout=60.0) as client:
+            cluster = KubeCluster(client, self._clock, asyncio.get_running_loop(), manager=FIELD_MANAGER)
+
+            def request(plugin: str, ends: threading.Event) -> RunController:
+                return RunController(
+                    cluster=cluster, stopped=ends, metrics=lambda text: self._metrics.offer(plugin, text)
+                )
+
+            hooks = Hooks(self._plugins, controllers=request)
+            await hooks.start()
+            try:
+                await self._serve(hooks, stopped)
+            finally:
+                await hooks.stop()
+        logger.info("the controllers have stopped")
+
+    async def _serve(self, hooks: Hooks, stopped: asyncio.Event) -> None:
+        logger.info("controllers run: {}", ", ".join(_running(hooks.statuses())))
+        if self._listen is None:
+            await stopped.wait()
+            return
+        with Exposition(self._listen, self._metrics, lambda: _trouble(hooks.statuses())) as exposition:
+            self.port = exposition.port
+            logger.info("metrics and probes are served at port {}", exposition.port)
+            await stopped.wait()
+
+
+def _running(statuses: Sequence[PluginStatus]) -> list[str]:
+    return [status.name for status in statuses if status.state is PluginState.LOADED]
+
+
+def _trouble(statuses: Sequence[PluginStatus]) -> str:
+    return "; ".join(f"{status.name}: {status.reason}" for status in statuses if status.state is PluginState.DEGRADED)

@@ -1,0 +1,84 @@
+"""The port of a controller: ``/metrics`` in the text format of Prometheus, ``/healthz`` and ``/readyz`` for probes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Final, Self
+
+from loguru import logger
+
+TEXT: Final = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class Metrics:
+    """Texts of plugins by name; a plugin whose text cannot be made is left out."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, Callable[[], str]] = {}
+
+    def offer(self, plugin: str, text: Callable[[], str]) -> None:
+        """Take the function that gives a plugin's text, in place of an earlier one."""
+        self._texts[plugin] = text
+
+    def text(self) -> str:
+        """Give everything."""
+        return "".join(self._of(plugin, text) for plugin, text in sorted(self._texts.items()))
+
+    @staticmethod
+    def _of(plugin: str, text: Callable[[], str]) -> str:
+        try:
+            return text()
+        except Exception as error:  # noqa: BLE001 - a plugin may raise anything, the others are still to be read
+            logger.bind(plugin=plugin).warning("the metrics of {} cannot be read: {!r}", plugin, error)
+            return ""
+
+
+class Exposition:
+    """Serves within ``with``. ``ready`` gives why not, or "". Raises ``OSError`` where the address is taken."""
+
+    def __init__(self, address: tuple[str, int], metrics: Metrics, ready: Callable[[], str]) -> None:
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                _answer(self, metrics, ready)
+
+            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name that http.server gives
+                logger.debug("{} " + format.replace("%s", "{}").replace("%d", "{}"), self.address_string(), *args)
+
+        self._server = ThreadingHTTPServer(address, Handler)
+        self._server.daemon_threads = True
+        self.port: int = self._server.server_address[1]
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._server.serve_forever, args=(0.1,), name="metrics", daemon=True).start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def _answer(handler: BaseHTTPRequestHandler, metrics: Metrics, ready: Callable[[], str]) -> None:
+    reason = ready() if handler.path == "/readyz" else ""
+    if reason:
+        _send(handler, HTTPStatus.SERVICE_UNAVAILABLE, f"{reason}\n")
+    elif handler.path in {"/healthz", "/readyz"}:
+        _send(handler, HTTPStatus.OK, "ok\n")
+    elif handler.path == "/metrics":
+        _send(handler, HTTPStatus.OK, metrics.text())
+    else:
+        _send(handler, HTTPStatus.NOT_FOUND, "there are /metrics, /healthz and /readyz\n")
+
+
+def _send(handler: BaseHTTPRequestHandler, status: HTTPStatus, text: str) -> None:
+    body = text.encode()
+    handler.send_response(status)
+    handler.send_header("Content-Type", TEXT)
+    handler.send_header("Content-Length", str(len(body)))
+    handler.end_headers()
+    handler.wfile.write(body)

@@ -1,0 +1,34 @@
+"""A connection to the API server for a program that does not run on an event loop itself."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from dragoman.clock import SystemClock
+from dragoman.kube.access import Access
+from dragoman.kube.client import KubeClient
+from dragoman.kube.cluster import KubeCluster
+
+_PATIENCE = 60.0
+"""Seconds for one request of a command: a list of a large cluster may take long."""
+
+
+@contextmanager
+def connected(access: Access, *, manager: str) -> Iterator[KubeCluster]:
+    """Give a cluster whose client works on a loop in a thread of its own. Raises ``Refused`` without access."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="kube-loop", daemon=True)
+    thread.start()
+    try:
+        client = KubeClient(access, timeout=_PATIENCE)
+        try:
+            yield KubeCluster(client, SystemClock(), loop, manager=manager)
+        finally:
+            asyncio.run_coroutine_threadsafe(client.aclose(), loop).result()
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
