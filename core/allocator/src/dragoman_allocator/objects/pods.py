@@ -60,7 +60,7 @@ class ClaimMapping(Struct):
     """``mapping[]`` of a node-allocatable claim status."""
 
     name: str = ""
-    quantity: RawQuantity = "0"
+    quantity: RawQuantity | None = None
 
 
 class ClaimOverhead(Struct):

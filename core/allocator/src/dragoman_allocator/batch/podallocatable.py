@@ -1,0 +1,82 @@
+"""Kind ``podAllocatable``: a pod's way through the scheduler's plugin on one node, and what the pod is charged."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from dragoman_allocator import accounting
+from dragoman_allocator.accounting import Attempt, Status
+from dragoman_allocator.allocation import Allocator
+from dragoman_allocator.batch.allocate import objects
+from dragoman_allocator.batch.line import Line
+from dragoman_allocator.decode import decode, to_json
+from dragoman_allocator.errors import InvalidInput
+from dragoman_allocator.features import Features
+from dragoman_allocator.objects import DeviceClass, DeviceTaintRule, Node, Pod, ResourceClaim, ResourceSlice
+from dragoman_allocator.objects.meta import JsonObject
+
+NOW: Final = datetime(2100, 1, 1, tzinfo=UTC)
+"""The time of every answer: a claim that waits for a device to bind and has a time stamp is late."""
+
+
+def answer(line: Line) -> JsonObject:
+    """Answer with what each step said, the allocations and the amounts. Raises ``InvalidInput``."""
+    features = Features.of(line.get("gates"))
+    claims = objects(line, "claims", ResourceClaim)
+    everything = [*claims, *objects(line, "allocatedClaims", ResourceClaim)]
+    classes = objects(line, "classes", DeviceClass)
+    slices = objects(line, "slices", ResourceSlice)
+    rules = objects(line, "taintRules", DeviceTaintRule)
+    cluster = accounting.Cluster(
+        claims=accounting.Claims(everything),
+        classes={each.metadata.name for each in classes},
+        slices=slices,
+        allocator=Allocator(slices, classes, rules, everything, features),
+        features=features,
+        now=NOW,
+    )
+    pod = accounting.complete(_object(line, "pod", Pod))
+    pods = [accounting.complete(each) for each in objects(line, "pods", Pod)]
+    attempt = cluster.try_pod(pod, _object(line, "node", Node), pods)
+    return _steps(attempt) | _taken(attempt, claims) | _amounts(attempt, pod, features)
+
+
+def _object(line: Line, name: str, kind: type[Any]) -> Any:
+    raw = line.raw(name)
+    if raw is None:
+        raise InvalidInput(f"{name} is missing")
+    try:
+        return decode(kind, raw)
+    except InvalidInput as problem:
+        raise InvalidInput(f"{name}: {problem}") from problem
+
+
+def _steps(attempt: Attempt) -> JsonObject:
+    steps = {"preFilter": attempt.pre_filter, "filter": attempt.filter, "reserve": attempt.reserve}
+    return {name: _said(status) for name, status in steps.items()}
+
+
+def _said(status: Status | None) -> JsonObject | None:
+    return None if status is None else {"code": status.code.value, "reasons": list(status.reasons)}
+
+
+def _taken(attempt: Attempt, claims: list[ResourceClaim]) -> JsonObject:
+    found = [attempt.allocations.get(claim.metadata.uid) for claim in claims]
+    return {"allocations": [None if each is None else to_json(each) for each in found]}
+
+
+def _amounts(attempt: Attempt, pod: Pod, features: Features) -> JsonObject:
+    counted = features.on("DRANodeAllocatableResources")
+    charged = accounting.charged(pod, attempt.statuses)
+    containers = [*(pod.spec.init_containers or ()), *(pod.spec.containers or ())]
+    return {
+        "nodeAllocatableResourceClaimStatuses": None
+        if attempt.statuses is None
+        else [to_json(each) for each in attempt.statuses],
+        "podRequests": accounting.texts(accounting.pod_requests(charged, claims=counted)),
+        "podLimits": accounting.texts(accounting.pod_limits(charged, claims=counted)),
+        "containers": {
+            each.name: accounting.texts(accounting.container_claims(charged, each.name)) for each in containers
+        },
+    }
