@@ -12,7 +12,7 @@ import os
 import re
 from pathlib import Path
 
-from tests.cluster import cache
+from tests.cluster import cache, toolchain
 from tests.cluster.tools import run
 
 PROGRAMS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kubectl")
@@ -44,18 +44,19 @@ def _build(folder: Path, release: str) -> None:
     source.mkdir()
     (source / "main.go").write_bytes(_SOURCE.read_bytes())
     (source / "go.mod").write_text(_module(release))
-    env = dict(os.environ, GOFLAGS="-trimpath", CGO_ENABLED="0", GOWORK="off")
-    run(["go", "mod", "tidy"], cwd=source, env=env)
+    go, env = toolchain.go(), toolchain.environment()
+    run([go, "mod", "tidy"], cwd=source, env=env)
     stamp = "k8s.io/component-base/version.git"
     flags = f"-s -w -X {stamp}Version=v{release} -X {stamp}Major=1 -X {stamp}Minor={release.split('.')[1]}"
-    run(["go", "build", "-o", folder / "kube", "-ldflags", flags, "."], cwd=source, env=env)
+    run([go, "build", "-o", folder / "kube", "-ldflags", flags, "."], cwd=source, env=env)
     for name in PROGRAMS:
         (folder / name).symlink_to("kube")
 
 
 def _module(release: str) -> str:
     """Write the module file: the staging modules that the release replaces by folders, by their published versions."""
-    found = json.loads(run(["go", "mod", "download", "-json", f"k8s.io/kubernetes@v{release}"]))
+    download = [toolchain.go(), "mod", "download", "-json", f"k8s.io/kubernetes@v{release}"]
+    found = json.loads(run(download, env=toolchain.environment()))
     text = Path(found["GoMod"]).read_text()
     language = re.findall(r"^(?:go|godebug) .*$", text, re.MULTILINE)
     staged = re.findall(r"^\s*(k8s\.io/[a-z-]+) => \./staging/", text, re.MULTILINE)

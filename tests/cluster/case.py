@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http
 from collections.abc import Callable
 from pathlib import Path
@@ -122,7 +123,9 @@ class Case:
         try:
             return until(look, what, limit)
         except NotReached as error:
-            raise NotReached("\n".join([str(error), *self._told()])) from error
+            with contextlib.suppress(OSError):  # the API server may be away
+                raise NotReached("\n".join([str(error), *self._told()])) from error
+            raise
 
     def _told(self) -> list[str]:
         pods = [f"pod {pod['metadata']['name']}: {_summary(pod)}" for pod in self.api.list("Pod")]

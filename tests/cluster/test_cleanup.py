@@ -12,14 +12,15 @@ from tests.cluster.api import Object
 from tests.cluster.case import Case
 from tests.cluster.node import LENDERS
 
-MANY = {"lab": 8, "uplink": 8, "shared": 14}
-"""Pods of each class that one node is drained of."""
+MANY = {"lab": 78, "uplink": 8, "shared": 14}
+"""Pods of each class that one node is drained of: 100, of the 110 that a kubelet takes by default."""
+POOLS = ("lab", "uplink", "shared")
 
 
 @pytest.fixture
 def stand(case: Case) -> Iterator[Case]:
     """A case with a template for each class; afterwards the host is as it was before."""
-    for pool in (*MANY, "borrowed"):
+    for pool in (*POOLS, "borrowed"):
         links = 1 if pool == "shared" else None
         named = [objects.config({"podIfName": "net1"})]
         case.create(objects.template(pool, objects.request("nic", pool, links=links), config=named))
@@ -31,10 +32,10 @@ def stand(case: Case) -> Iterator[Case]:
 
 def test_pods_deleted_by_force_while_the_agent_is_down_are_cleaned_up_when_it_is_back(stand: Case) -> None:
     # The kernel keeps real NICs of a namespace that ends, and destroys veth ends, as the node's own links are.
-    stand.create(*(_pod(stand, pool, pool) for pool in MANY))
-    stand.running(*MANY)
+    stand.create(*(_pod(stand, pool, pool) for pool in POOLS))
+    stand.running(*POOLS)
     stand.agent.kill()
-    stand.delete(*MANY, grace=0)
+    stand.delete(*POOLS, grace=0)
     stand.until(lambda: not witness.running(stand), "the runtime has ended the pods")
     stand.agent.start()
     stand.until(lambda: not stand.agent.allocations(), "all devices are free")
@@ -51,12 +52,11 @@ def test_a_sandbox_that_is_killed_is_made_again_with_its_device(stand: Case) -> 
 
 
 def test_a_network_namespace_that_is_taken_away_keeps_no_pod_from_ending(stand: Case) -> None:
-    names = ("lab", "uplink", "shared")
-    stand.create(*(_pod(stand, name, name) for name in names))
-    stand.running(*names)
+    stand.create(*(_pod(stand, name, name) for name in POOLS))
+    stand.running(*POOLS)
     for path in stand.node.spaces.path("/run/netns").iterdir():
         stand.node.run("ip", "netns", "delete", path.name)
-    stand.delete(*names)
+    stand.delete(*POOLS)
     stand.until(lambda: not stand.agent.allocations(), "all devices are free")
 
 
@@ -78,12 +78,23 @@ def test_a_sandbox_may_be_stopped_again_and_again_and_removed_without_being_stop
     stand.running(*names)
 
 
-def test_a_node_is_drained_of_many_pods(stand: Case) -> None:
+@pytest.fixture
+def large(stand: Case) -> Case:
+    """The same with enough links for many pods."""
+    stand.agent.settings["deviceManagerConfigs"]["dummy"]["count"] = MANY["lab"]
+    stand.agent.restart()
+    return stand
+
+
+@pytest.mark.timeout(900)
+def test_a_node_is_drained_of_many_pods(large: Case) -> None:
+    stand = large
     names = [f"{pool}-{number}" for pool, count in MANY.items() for number in range(count)]
+    assert len(names) == 100
     stand.create(*(_pod(stand, name, name.partition("-")[0]) for name in names))
-    stand.running(*names, limit=200)
+    stand.running(*names, limit=400)
     try:
-        stand.node.kubectl("drain", files.NODE, "--force", "--grace-period=1", "--timeout=200s", limit=220)
+        stand.node.kubectl("drain", files.NODE, "--force", "--grace-period=1", "--timeout=300s", limit=320)
     finally:
         stand.node.kubectl("uncordon", files.NODE)
     assert stand.api.list("Pod") == []

@@ -84,13 +84,18 @@ def test_an_attach_that_fails_at_first_is_made_up_for(stand: Case, odd: Script) 
 
 
 def test_a_sandbox_that_is_remade_while_the_agent_is_dead_is_no_way_past_the_guard(stand: Case) -> None:
-    stand.create(witness.pod(stand, "always"), witness.pod(stand, "never", policy="Never"))
-    stand.running("always", "never")
+    stand.create(
+        witness.pod(stand, "always"),
+        witness.pod(stand, "never", policy="Never"),
+        witness.job(stand, "job", then=objects.FOREVER, retries=1),
+    )
+    first = witness.pod_of(stand, "job")
+    stand.running("always", "never", first)
     (old,) = witness.sandboxes(stand, stand.pod("always"))
     guards = _guards(stand)
     stand.agent.kill()
-    witness.kill_sandbox(stand, stand.pod("always"))
-    witness.kill_sandbox(stand, stand.pod("never"))
+    for name in ("always", "never", first):
+        witness.kill_sandbox(stand, stand.pod(name))
     stand.until(lambda: set(witness.sandboxes(stand, stand.pod("always"))) - {old}, "the sandbox is remade")
     stand.until(lambda: restarts(stand, "always") or stand.events("always", "Failed"), "its container was refused")
     assert _guards(stand) == guards
@@ -100,6 +105,27 @@ def test_a_sandbox_that_is_remade_while_the_agent_is_dead_is_no_way_past_the_gua
     stand.phase("never", "Failed", "Succeeded")
     assert witness.notes(stand, "always") == ["with", "with"]
     assert witness.notes(stand, "never") == ["with"]
+    # The job makes another pod in place of the one that failed, with a claim and a device of its own.
+    second = witness.pod_of(stand, "job", but=first)
+    stand.until(lambda: witness.is_up(stand, second), "the second pod of the job runs")
+    assert witness.notes(stand, "job") == ["with", "with"]
+
+
+def test_with_the_agent_dead_a_second_pod_can_start_without_the_exclusive_device_of_its_claim(stand: Case) -> None:
+    """The limit that the first page names. The runtime's guard of the claim is open for the first pod."""
+    request = objects.request("nic", "lab")
+    stand.create(objects.claim("one", request, config=[objects.config({"podIfName": "net1"})]))
+    stand.create(witness.pod(stand, "first", objects.of_claim("one")))
+    stand.running("first")
+    stand.agent.kill()
+    stand.create(objects.pod("second", objects.of_claim("one")))
+    stand.running("second")
+    assert "net1" not in stand.exec("second", "ip", "link")
+    assert "net1" in stand.exec("first", "ip", "link")
+    stand.agent.start()
+    assert f"{stand.namespace}/first" in stand.event("second", "DeviceNotAttached")["message"]
+    stand.delete("first")
+    stand.until(lambda: "net1" in stand.exec("second", "ip", "link"), "the device follows to the second pod")
 
 
 def test_pods_of_a_claim_with_an_exclusive_device_run_one_after_the_other(stand: Case) -> None:

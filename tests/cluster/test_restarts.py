@@ -137,15 +137,4 @@ def _start(case: Case, names: Sequence[str]) -> None:
 
 def _running(case: Case, names: Sequence[str]) -> None:
     for name in names:
-        case.until(functools.partial(_is_up, case, name), f"pod {name} runs")
-
-
-def _is_up(case: Case, name: str) -> bool:
-    """Tell whether a pod runs or has succeeded, and have the kubelet try a failed prepare again.
-
-    By itself it does after 60 to 90 s, or when the pod changes.
-    """
-    if failed := sum(each.get("count", 1) for each in case.events(name, "FailedPrepareDynamicResources")):
-        case.api.patch("Pod", name, {"metadata": {"annotations": {"failed": str(failed)}}})
-    state = witness.container(case.pod(name)).get("state", {})
-    return "running" in state or state.get("terminated", {}).get("exitCode") == 0
+        case.until(functools.partial(witness.is_up, case, name), f"pod {name} runs")
