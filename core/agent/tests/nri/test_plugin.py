@@ -85,7 +85,7 @@ class Node:
         await self.pass_time_until(lambda: wanted(self.plugin.state))
         return self.plugin.state
 
-    async def finish(self, work: Awaitable[None]) -> None:
+    async def finish(self, work: Awaitable[object]) -> None:
         task = asyncio.ensure_future(work)
         await self.pass_time_until(task.done)
         task.result()
