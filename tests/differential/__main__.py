@@ -12,7 +12,7 @@ from tests.cluster.tools import Failed
 from tests.differential import build, compare, worlds
 from tests.differential.trial import Finding, Outcome, Trial
 
-_SHOWN = 5
+_SHOWN = 12
 
 
 def main() -> None:

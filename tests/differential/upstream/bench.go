@@ -40,10 +40,13 @@ func benchPoolStatus(raw []byte) (answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return answer{
-		"elapsedMs": float64(time.Since(start).Microseconds()) / 1000,
-		"slices":    len(question.Slices), "claims": len(question.Claims), "pools": status.PoolCount,
-	}, nil
+	elapsed := float64(time.Since(start).Microseconds()) / 1000
+	devices, allocated := int32(0), int32(0)
+	for _, pool := range status.Pools {
+		devices += ptr.Deref(pool.TotalDevices, 0)
+		allocated += ptr.Deref(pool.AllocatedDevices, 0)
+	}
+	return answer{"elapsedMs": elapsed, "poolCount": status.PoolCount, "devices": devices, "allocated": allocated}, nil
 }
 
 // benchAllocate places one claim after the other: claim i on node i mod n, or on the first after it where it fits.

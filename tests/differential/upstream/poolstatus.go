@@ -46,6 +46,9 @@ func answerPoolStatus(raw []byte) (answer, error) {
 // poolStatus runs the controller until it wrote the request's status or put the request back for a later try.
 func poolStatus(question *poolQuestion) (*v1alpha3.ResourcePoolStatusRequestStatus, error) {
 	legacyscheme.Scheme.Default(question.Request)
+	if question.Request.Status != nil { // it is answered, and the controller leaves it alone
+		return question.Request.Status, nil
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	written := make(chan *v1alpha3.ResourcePoolStatusRequestStatus, 1)
 	again := make(chan struct{}, 1)

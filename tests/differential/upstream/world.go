@@ -68,7 +68,7 @@ func (w *world) manager(ctx context.Context, claims []*resourceapi.ResourceClaim
 			return nil, err
 		}
 	}
-	known := assumecache.NewAssumeCache(klog.FromContext(ctx), newInformer(claims), "claims", "", nil)
+	known := assumecache.NewAssumeCache(klog.FromContext(ctx), newInformer(claims), "ResourceClaim", "", nil)
 	manager := dynamicresources.NewDRAManager(ctx, known, thin, factory)
 	if resolver, ok := manager.DeviceClassResolver().(*extendedresourcecache.ExtendedResourceCache); ok && resolver != nil {
 		for _, class := range w.Classes {

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.differential.worlds import allocate, quantities
+from tests.differential.worlds import allocate, cel, pods, pool_status, quantities
 from tests.differential.worlds.dice import Dice
 
 KINDS: dict[str, Callable[[Dice, str], dict[str, Any]]] = {
     "quantity": quantities.make,
+    "cel": cel.make,
     "allocate": allocate.make,
+    "poolstatus": pool_status.make,
+    "podAllocatable": pods.make,
 }
 
 SIZES = ("small", "mixed", "hard")

@@ -31,9 +31,9 @@ class Size:
 
 
 SIZES = {
-    "small": Size((1, 2), Shape((1, 1), (1, 4)), 1, 2, count=2, picky=0.35, held=0.1, odd=0.04, ways=10_000),
-    "mixed": Size((1, 4), Shape((1, 3), (1, 5)), 3, 3, count=3, picky=0.4, held=0.1, odd=0.03, ways=30_000),
-    "hard": Size((2, 4), Shape((1, 2), (3, 7)), 2, 4, count=4, picky=0.6, held=0.15, odd=0.01, ways=200_000),
+    "small": Size((1, 2), Shape((1, 1), (3, 6)), 1, 2, count=2, picky=0.25, held=0.08, odd=0.03, ways=10_000),
+    "mixed": Size((1, 4), Shape((1, 3), (2, 6)), 3, 3, count=3, picky=0.25, held=0.08, odd=0.015, ways=30_000),
+    "hard": Size((2, 4), Shape((1, 2), (4, 7)), 2, 4, count=4, picky=0.4, held=0.1, odd=0.01, ways=200_000),
 }
 
 
@@ -55,16 +55,19 @@ def scene(dice: Dice, size: Size, chosen: Gates) -> Json:
     ]
     slices = dice.shuffled(slices) if chosen.ordered else slices
     wish = Wish(drivers, chosen.on, size.odd, size.count, size.requests, size.picky)
-    claims = [requests.claim(dice, wish, f"c{i}") for i in range(dice.number(1, size.claims))]
-    if dice.chance(0.5):
-        rivals.set_up(dice, claims, slices)
+    number = min(dice.number(1, size.claims), dice.number(1, size.claims))
+    claims = [requests.claim(dice, wish, f"c{i}") for i in range(number)]
+    taken = held.claims(dice, slices, size.held, size.odd)
+    devices = sum(len(one["spec"].get("devices") or ()) for one in slices)
+    if dice.chance(0.85):
+        rivals.set_up(dice, claims, slices, taken)
     classes = [requests.device_class(dice, f"class-{driver}", driver) for driver in drivers]
     return {
         "node": pools.node(dice),
         "slices": slices,
         "classes": [*classes, requests.device_class(dice, "anything", None)],
-        "claims": effort.bounded(claims, sum(len(one["spec"].get("devices") or ()) for one in slices), size.ways),
-        "allocatedClaims": held.claims(dice, slices, size.held, size.odd),
+        "claims": effort.bounded(claims, devices, size.ways),
+        "allocatedClaims": taken,
         "taintRules": [_rule(dice, drivers, i) for i in range(dice.weighted({0: 8.0, 1: 1.5, 2: 0.5}))],
     }
 

@@ -12,7 +12,7 @@ _DERIVED = "x.io/derived"
 def tie(dice: Dice, driver: str, on: frozenset[str], odd: float, requests: list[Json]) -> list[Json]:
     """Make constraints over these requests; one that needs a derived attribute adds it to them."""
     several = len(requests) > 1 or any(int(one.get("count", 1)) > 1 for one in wanted(requests))
-    times = dice.weighted({0: 4.0, 1: 5.0, 2: 0.7}) if several else dice.weighted({0: 9.0, 1: 1.0})
+    times = dice.weighted({0: 5.0, 1: 4.0, 2: 0.4}) if several else dice.weighted({0: 9.0, 1: 1.0})
     return [_constraint(dice, driver, on, odd, requests) for _ in range(times)]
 
 

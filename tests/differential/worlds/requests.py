@@ -26,7 +26,8 @@ class Wish:
 def claim(dice: Dice, wish: Wish, name: str) -> Json:
     """Make a claim that waits for its allocation."""
     driver = dice.one(wish.drivers)
-    requests = [_request(dice, wish, driver, f"r{i}") for i in range(dice.number(1, wish.requests))]
+    number = max(dice.number(1, wish.requests), dice.number(1, wish.requests))
+    requests = [_request(dice, wish, driver, f"r{i}") for i in range(number)]
     spec: Json = {"requests": requests}
     if tied := constraints.tie(dice, driver, wish.on, wish.odd, requests):
         spec["constraints"] = tied
@@ -53,12 +54,12 @@ def _wanted(dice: Dice, wish: Wish, driver: str) -> Json:
     found: Json = {"deviceClassName": dice.weighted(classes)}
     if dice.chance(wish.picky):
         found["selectors"] = [_selector(dice, wish, driver) for _ in range(dice.weighted({1: 8.0, 2: 1.0}))]
-    if dice.chance(0.05):
+    if dice.chance(0.03):
         found["allocationMode"] = "All"
     elif dice.chance(wish.odd * 0.1):
         found["count"] = dice.one([33, 500])
     elif dice.chance(0.8):
-        found["count"] = 1 if dice.chance(0.65) else dice.number(1, wish.count)
+        found["count"] = 1 if dice.chance(0.7) else dice.number(1, wish.count)
     if dice.chance(0.25):
         found["tolerations"] = [_toleration(dice) for _ in range(dice.number(1, 2))]
     if dice.chance(0.2) and ("DRAConsumableCapacity" in wish.on or dice.chance(wish.odd)):
