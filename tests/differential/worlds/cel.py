@@ -65,8 +65,6 @@ def boolean(dice: Dice, depth: int) -> str:
     """Make an expression that is a truth value, or is meant to be one."""
     if depth <= 0:
         return dice.one(["true", "false", f'device.attributes["{DOMAIN}"].b', "device.allowMultipleAllocations"])
-            "D", f'"{DOMAIN}"'
-        )
     same = dice.one(list(_MAKERS.values()))
     ordered = dice.one([integer, text])
     shapes: list[Callable[[], str]] = [
