@@ -30,5 +30,9 @@ class AllocationFailed(AllocatorError):
     """The whole scheduling attempt ends, on every node: bad selector, unsupported request, too many devices."""
 
 
+class TooManySteps(AllocatorError):
+    """A search came to the limit that it was given, so nobody knows whether the claims fit."""
+
+
 class FailedOnNode(AllocationFailed):
     """The attempt fails on this node only, for instance because a pool of it is invalid."""

@@ -13,6 +13,7 @@ from dragoman_allocator.allocation.prepare import Library, Preparation
 from dragoman_allocator.allocation.result import ShareIds, build, new_share_id
 from dragoman_allocator.allocation.rules import Rules
 from dragoman_allocator.allocation.search import Search
+from dragoman_allocator.allocation.target import ClaimPlan
 from dragoman_allocator.allocation.use import AllocatedState
 from dragoman_allocator.allocation.view import NodeView
 from dragoman_allocator.cel import Environment
@@ -69,7 +70,7 @@ class Allocator:
         catalog = Catalog(slices, taint_rules, self.allocated, self._rules)
         self._pools = PoolBuilder(catalog, self._rules)
         by_name = {device_class.metadata.name: device_class for device_class in classes}
-        self._library = Library(by_name, _environment(features), self._rules)
+        self.library = Library(by_name, _environment(features), self._rules)
         self._views: dict[tuple[str, frozenset[tuple[str, str]]], NodeView] = {}
 
     def assume(self, claim: ResourceClaim, result: AllocationResult) -> None:
@@ -80,15 +81,29 @@ class Allocator:
         """Take back an allocation that was counted. Raises ``InvalidInput`` for a broken quantity."""
         self.allocated.remove(result.devices.results or ())
 
-    def allocate(self, claims: Sequence[ResourceClaim], node: Node, observer: Observer | None = None) -> Outcome:
+    def plan(
+        self, claims: Sequence[ResourceClaim], node: Node, observer: Observer | None = None
+    ) -> tuple[NodeView, list[ClaimPlan]]:
+        """Read the claims for one node, which is all but the search. Raises ``AllocationFailed``."""
+        view = self._view(node)
+        preparation = Preparation(self.library, view, observer)
+        return view, [preparation.plan(index, claim) for index, claim in enumerate(claims)]
+
+    def allocate(
+        self,
+        claims: Sequence[ResourceClaim],
+        node: Node,
+        observer: Observer | None = None,
+        *,
+        steps_limit: int | None = None,
+    ) -> Outcome:
         """Find devices for all claims together on one node; nothing is assumed.
 
-        Raises ``FailedOnNode`` where only this node has a problem, ``AllocationFailed`` where every node would have it.
+        Raises ``FailedOnNode`` where only this node has a problem, ``AllocationFailed`` where every node would have it,
+        ``TooManySteps`` where the search would need more steps than ``steps_limit``.
         """
-        view = self._view(node)
-        preparation = Preparation(self._library, view, observer)
-        plans = [preparation.plan(index, claim) for index, claim in enumerate(claims)]
-        search = Search(node, plans, self._rules)
+        view, plans = self.plan(claims, node, observer)
+        search = Search(node, plans, self._rules, steps_limit)
         solutions = search.run()
         if solutions is None:
             if view.has_invalid_pool:

@@ -6,6 +6,7 @@ recursion that upstream has.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -18,7 +19,7 @@ from dragoman_allocator.allocation.pools import Pool
 from dragoman_allocator.allocation.rules import RESULTS_LIMIT, Copy, Rules
 from dragoman_allocator.allocation.taints import untolerated
 from dragoman_allocator.allocation.target import ClaimPlan, RequestPlan, Target
-from dragoman_allocator.errors import AllocationFailed
+from dragoman_allocator.errors import AllocationFailed, TooManySteps
 from dragoman_allocator.objects import Node
 
 _NODE_OPERATIONS = "DRAOptionalNodeOperations"
@@ -133,10 +134,11 @@ class _ClaimEnd:
 
 
 class Search:
-    """One attempt on one node."""
+    """One attempt on one node, of at most ``limit`` steps where that is given."""
 
-    def __init__(self, node: Node, plans: Sequence[ClaimPlan], rules: Rules) -> None:
+    def __init__(self, node: Node, plans: Sequence[ClaimPlan], rules: Rules, limit: int | None = None) -> None:
         self.steps = 0
+        self._limit = sys.maxsize if limit is None else limit
         self._plans = plans
         self._rules = rules
         self._permute = rules.stable
@@ -148,9 +150,9 @@ class Search:
         self._go_to(0, 0)
 
     def run(self) -> list[Solution] | None:
-        """Give what was chosen for each claim, or None where there is no solution. Raises ``AllocationFailed``.
+        """Give what was chosen for each claim, or None where there is no solution.
 
-        Nothing is used any more afterwards.
+        Nothing is used any more afterwards. Raises ``AllocationFailed``, ``TooManySteps``.
         """
         try:
             return self._solutions() if self._solve() else None
@@ -163,6 +165,8 @@ class Search:
         outcome = _Outcome.CALL
         while outcome is not _Outcome.DONE:
             if outcome is _Outcome.CALL:
+                if self.steps >= self._limit:
+                    raise TooManySteps(f"the search was given up after {self.steps} steps")
                 self.steps += 1
                 outcome = self._enter()
             elif self._stack:
