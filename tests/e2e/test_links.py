@@ -69,9 +69,7 @@ async def test_a_foreign_link_of_a_devices_name_is_left_alone(trial: Trial) -> N
                 trial.start_pod(name, request=objects.request(device_class_name="dummy"))
             await trial.running("a", "b", "c")
             trial.start_pod("d", request=objects.request(device_class_name="dummy"))
-            await trial.until(
-                lambda: "not enough of them are free" in trial.scheduling("d"), "pod d waits for a device"
-            )
+            await trial.until(lambda: "cannot be had (in use: 3" in trial.scheduling("d"), "pod d waits for a device")
             assert host.link("dummy3") == foreign
         finally:
             host.delete_link(foreign.index)

@@ -76,7 +76,7 @@ async def test_a_pod_waits_for_its_devices_and_says_why(node: SandboxNode) -> No
     await node.until(lambda: bool(status(node).get("conditions")), "the pod is told to be unschedulable")
     (condition,) = status(node)["conditions"]
     assert (condition["type"], condition["status"], condition["reason"]) == ("PodScheduled", "False", "Unschedulable")
-    assert "request net: 1 device(s) wanted" in condition["message"]
+    assert "this node has no device" in condition["message"]
     await node.agent.start()
     await phase(node, "Running")
     await node.drain()
