@@ -11,6 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from dragoman import logs
+from dragoman.kubelet.environment import prepare_environment
 from tests.cluster import agent as agents
 from tests.cluster import build, cgroups, objects, runtime
 from tests.cluster.agent import Agent
@@ -30,6 +32,8 @@ def main() -> None:
     up = words.add_parser("up", help="start a node, with the agent and a class for each of its pools")
     up.add_argument("--no-agent", action="store_true", help="with everything but the agent")
     words.add_parser("down", help="end it; nothing is left")
+    words.add_parser("record", help="write the golden files of the tests of the wire anew, from a node of its own")
+    words.add_parser("bench", help="measure the agent on a node of its own")
     for name, what in (("kubectl", "talk to it"), ("exec", "run a program on it"), ("dragoman", "ask its agent")):
         words.add_parser(name, help=what, add_help=False, prefix_chars="\0").add_argument("rest", nargs="*")
     given = parser.parse_args()
@@ -47,6 +51,16 @@ def _do(given: argparse.Namespace) -> int:
             _up(with_agent=not given.no_agent)
         case "down":
             _down()
+        case "record":
+            _quietly()
+            from tests.cluster import record  # noqa: PLC0415  # see _quietly
+
+            record.record()
+        case "bench":
+            _quietly()
+            from tests.cluster import bench  # noqa: PLC0415  # see _quietly
+
+            return bench.bench()
         case "kubectl":
             return _on_node(str(build.programs() / "kubectl"), f"--kubeconfig={DISK / 'admin.kubeconfig'}", *given.rest)
         case "dragoman":
@@ -89,6 +103,12 @@ def _on_node(*command: str) -> int:
         raise Failed("no node runs: python -m tests.cluster up")
     process: subprocess.Popen[bytes] = Spaces(json.loads(state.read_text())["pid"]).start(command, at=Path.cwd())
     return process.wait()
+
+
+def _quietly() -> None:
+    """Have the agent's code log only what is wrong, and gRPC, which looks once: when it is imported."""
+    logs.configure("error")
+    prepare_environment()
 
 
 def _say(text: str) -> None:

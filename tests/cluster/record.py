@@ -44,7 +44,7 @@ REPORTS = (
     HealthReport(device="nic1", health=Health.UNHEALTHY, message="no carrier: its cable is out", timeout=90.0),
 )
 REFUSED = "refused"
-"""Name of the claim that cannot be prepared, and of the container that must not be made."""
+"""In the name of the claim that cannot be prepared; the name of the container that must not be made."""
 
 
 class Clock:
@@ -67,14 +67,13 @@ class Services:
     """What the engine would answer."""
 
     def __init__(self) -> None:
-        self.refused: set[str] = set()
         self.changed = asyncio.Event()
         self.done: list[str] = []
 
     async def prepare(self, claims: Sequence[ClaimRef]) -> Mapping[str, PrepareAnswer]:
         """Give one device, or what is wrong."""
         bad = PrepareAnswer(error="pool lab has no device nic9")
-        return {ref.uid: bad if ref.name in self.refused else PrepareAnswer(devices=(DEVICE,)) for ref in claims}
+        return {ref.uid: bad if REFUSED in ref.name else PrepareAnswer(devices=(DEVICE,)) for ref in claims}
 
     async def unprepare(self, claims: Sequence[ClaimRef]) -> Mapping[str, str]:
         """Agree."""
@@ -181,10 +180,10 @@ def record_kubelet(node: Node, folder: Path) -> None:
         with _driver(node, versions) as driver:
             if name:
                 until(lambda driver=driver: driver.registrar.state.value.registered, "the driver is registered")  # type: ignore[misc]  # mypy cannot infer it
-                _live(pods, driver)
+                _live(pods, driver, name)
             else:
                 until(lambda driver=driver: driver.registrar.state.value.refused, "the driver is refused")  # type: ignore[misc]  # as above
-        registrations += driver.registration.connections()
+        registrations += driver.registration.connections()[:1]  # who is refused is asked again
         if name:
             about = f"kubelet {build.version()}: {' and '.join(versions)}"
             recording.write(folder / f"{name}.txt", about, driver.dra.connections())
@@ -247,10 +246,9 @@ def _driver(node: Node, versions: tuple[str, ...]) -> Iterator[Driver]:
             of.run(end(driver, running))
 
 
-def _live(pods: Pods, driver: Driver) -> None:
+def _live(pods: Pods, driver: Driver, version: str) -> None:
     """Have a claim prepared, another refused, both unprepared, and a health report change meanwhile."""
-    good, bad = pods.claim(Result(DRIVER)), pods.claim(Result(DRIVER))
-    driver.services.refused.add(bad.name)
+    good, bad = (pods.claim(Result(DRIVER), name=f"{version}-{word}") for word in ("good", REFUSED))
     first, second = pods.start(good), pods.start(bad)
     until(lambda: pods.prepared(first), "the claim is prepared")
     until(lambda: pods.refusals(second), "the other claim is refused")

@@ -142,7 +142,7 @@ class Plugin:
 
     def _serve(self, call: Call) -> None:
         request = REQUESTS[call.method].FromString(call.payload)
-        name = _name(call.method, request)
+        name = name_of(call.method, request)
         self.calls.append(call.method)
         self._note(name, request)
         reply = self._reply(name, request)
@@ -189,7 +189,8 @@ def one_frame(connection: int, message: bytes) -> bytes:
     return struct.pack(">II", connection, len(message)) + message
 
 
-def _name(method: str, request: Any) -> str:
+def name_of(method: str, request: Any) -> str:
+    """Name a call, a StateChange by what it tells."""
     if method != "StateChange":
         return method
     return next((name for name, event in EVENTS.items() if event == request.event), pb.Event.Name(request.event))

@@ -45,7 +45,7 @@ class Pods(abc.ABC):
     """
 
     @abc.abstractmethod
-    def claim(self, *results: Result) -> ClaimRef:
+    def claim(self, *results: Result, name: str = "") -> ClaimRef:
         """Make a claim that has these devices."""
 
     @abc.abstractmethod
@@ -104,8 +104,8 @@ class FakePods(Pods):
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
-    def claim(self, *results: Result) -> ClaimRef:
-        name = unique("claim")
+    def claim(self, *results: Result, name: str = "") -> ClaimRef:
+        name = name or unique("claim")
         self._claims[name] = {"metadata": {"uid": f"uid-{name}"}, "status": {"allocation": _allocation(results)}}
         return ClaimRef(uid=f"uid-{name}", namespace=NAMESPACE, name=name)
 
@@ -192,9 +192,9 @@ class RealPods(Pods):
         for manifest in (namespace, account):
             self._api.apply(manifest)
 
-    def claim(self, *results: Result) -> ClaimRef:
+    def claim(self, *results: Result, name: str = "") -> ClaimRef:
         requests = [objects.request(each.request, "any") for each in results]
-        made = self._api.create(objects.claim(unique("claim"), *requests))
+        made = self._api.create(objects.claim(name or unique("claim"), *requests))
         status = {"status": {"allocation": _allocation(results)}}
         self._api.patch("ResourceClaim", made["metadata"]["name"], status, "status")
         return ClaimRef(uid=made["metadata"]["uid"], namespace=NAMESPACE, name=made["metadata"]["name"])
