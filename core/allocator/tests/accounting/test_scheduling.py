@@ -60,7 +60,7 @@ def attempt(
     classes = [decode(DeviceClass, {"metadata": {"name": "c"}, "spec": {}})]
     cluster = Cluster(
         claims=Claims(known),
-        classes={"c"},
+        classes=classes,
         slices=slices,
         allocator=Allocator(slices, classes, (), known, FEATURES),
         features=FEATURES,

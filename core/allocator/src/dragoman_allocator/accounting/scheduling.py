@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -11,12 +11,21 @@ from dragoman_allocator.accounting import fits, footprint
 from dragoman_allocator.accounting.binding import binding_is_lost
 from dragoman_allocator.accounting.charges import AllocatedClaim, UnknownCharge, charged, charges, contributes
 from dragoman_allocator.accounting.devices import Devices
+from dragoman_allocator.accounting.extended import ExtendedClasses, Unfit, claim_on_node, former_claim, new_claim
 from dragoman_allocator.accounting.pods import Claims, UnusableClaim
 from dragoman_allocator.allocation import Allocator
 from dragoman_allocator.allocation.node_match import selector_matches
 from dragoman_allocator.errors import AllocationFailed, FailedOnNode
 from dragoman_allocator.features import Features
-from dragoman_allocator.objects import AllocationResult, DeviceRequest, Node, Pod, ResourceClaim, ResourceSlice
+from dragoman_allocator.objects import (
+    AllocationResult,
+    DeviceClass,
+    DeviceRequest,
+    Node,
+    Pod,
+    ResourceClaim,
+    ResourceSlice,
+)
 from dragoman_allocator.objects.pods import NodeAllocatableClaimStatus
 
 
@@ -68,17 +77,17 @@ class _Stopped(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
-    """What the scheduler knows. ``allocator`` has counted the allocations of ``claims``; ``classes`` are names."""
+    """What the scheduler knows. ``allocator`` has counted the allocations of ``claims``."""
 
     claims: Claims
-    classes: Collection[str]
+    classes: Sequence[DeviceClass]
     slices: Sequence[ResourceSlice]
     allocator: Allocator
     features: Features
     now: datetime
 
     def try_pod(self, pod: Pod, node: Node, pods: Sequence[Pod] = ()) -> Attempt:
-        """Try a pod on a node that runs ``pods``. Extended resources of the pod are not looked at."""
+        """Try a pod on a node that runs ``pods``."""
         return _Trial(self, pod, node, pods).run()
 
 
@@ -89,6 +98,9 @@ class _Trial:
         self._node = node
         self._pods = pods
         self._accounts = cluster.features.on("DRANodeAllocatableResources")
+        self._class_names = {each.metadata.name for each in cluster.classes}
+        self._extended = ExtendedClasses(cluster.classes if cluster.features.on("DRAExtendedResource") else ())
+        self._special: ResourceClaim | None = None
         self._claims: list[tuple[str, ResourceClaim]] = []
         self._wanted: list[ResourceClaim] = []
         self._found: dict[str, AllocationResult] = {}
@@ -117,7 +129,9 @@ class _Trial:
             self._claims = self._cluster.claims.of_pod(self._pod)
         except UnusableClaim as error:
             raise _Stopped(Code.UNRESOLVABLE, str(error)) from error
-        if not self._claims:
+        if self._extended.wanted_by(self._pod):
+            self._special = former_claim(self._pod, self._cluster.claims) or new_claim(self._pod)
+        if not self._claims and self._special is None:
             raise _Stopped(Code.SKIP)
         self._wanted = [claim for _, claim in self._claims if claim.status.allocation is None]
         for claim in self._wanted:
@@ -139,10 +153,12 @@ class _Trial:
     def _check_class(self, request: str, name: str) -> None:
         if not name:
             raise _Stopped(Code.ERROR, f"request {request}: unsupported request type")
-        if name not in self._cluster.classes:
+        if name not in self._class_names:
             raise _Stopped(Code.UNRESOLVABLE, f"request {request}: device class {name} does not exist")
 
     def _filter(self) -> None:
+        if not self._take_extended() and not self._claims:
+            return
         unavailable = [self._is_unavailable(claim) for _, claim in self._claims]
         if self._wanted:
             self._allocate()
@@ -150,6 +166,22 @@ class _Trial:
             self._account()
         if any(unavailable):
             raise _Stopped(Code.UNRESOLVABLE, "resourceclaim not available on the node")
+
+    def _take_extended(self) -> bool:
+        """Add the claim for what the node provides as devices; tell whether there is one to allocate."""
+        special = self._special
+        if special is None:
+            return False
+        if special.spec.devices.requests is not None:
+            raise _Stopped(Code.UNRESOLVABLE, "cannot schedule extended resource claim")
+        try:
+            claim, is_needed = claim_on_node(special, self._pod, self._node, self._extended)
+        except Unfit as error:
+            raise _Stopped(Code.UNRESOLVABLE, str(error)) from error
+        if self._claims or is_needed:
+            self._wanted.append(claim)
+            return True
+        return False
 
     def _is_unavailable(self, claim: ResourceClaim) -> bool:
         """Tell whether an allocated claim cannot be used on this node; a mapped one in use elsewhere ends the step."""
@@ -216,8 +248,10 @@ class _Trial:
         for name, claim in self._claims:
             names.setdefault(claim.metadata.uid, []).append(name)
             claims[claim.metadata.uid] = claim
+        for claim in self._wanted:
+            claims.setdefault(claim.metadata.uid, claim)
         return [
-            AllocatedClaim(claim, self._found.get(uid, claim.status.allocation), names[uid])
+            AllocatedClaim(claim, self._found.get(uid, claim.status.allocation), names.get(uid, ()))
             for uid, claim in claims.items()
         ]
 

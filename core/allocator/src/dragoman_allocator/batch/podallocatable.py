@@ -30,7 +30,7 @@ def answer(line: Line) -> JsonObject:
     rules = objects(line, "taintRules", DeviceTaintRule)
     cluster = accounting.Cluster(
         claims=accounting.Claims(everything),
-        classes={each.metadata.name for each in classes},
+        classes=classes,
         slices=slices,
         allocator=Allocator(slices, classes, rules, everything, features),
         features=features,
