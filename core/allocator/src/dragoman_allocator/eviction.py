@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from dragoman_allocator import times
 from dragoman_allocator.accounting import Claims, UnusableClaim
 from dragoman_allocator.allocation.taints import tolerates
 from dragoman_allocator.objects import (
@@ -143,7 +144,7 @@ def _when(taint: DeviceTaint, tolerations: Iterable[DeviceToleration]) -> dateti
         seconds = limit if seconds is None else min(seconds, limit)
     if taint.time_added is None:
         return _AT_ONCE
-    since = datetime.fromisoformat(taint.time_added)
+    since = times.parse(taint.time_added)
     try:
         return since + timedelta(seconds=seconds or 0)
     except OverflowError:

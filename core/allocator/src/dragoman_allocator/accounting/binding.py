@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Final
 
+from dragoman_allocator import times
 from dragoman_allocator.objects import AllocatedDeviceStatus, DeviceResult, ResourceClaim
 
 BINDING_TIMEOUT: Final = timedelta(seconds=600)
@@ -36,7 +37,7 @@ def _is_late(claim: ResourceClaim, now: datetime) -> bool:
     allocation = claim.status.allocation
     if allocation is None or allocation.allocation_timestamp is None:
         return False
-    since = datetime.fromisoformat(allocation.allocation_timestamp)
+    since = times.parse(allocation.allocation_timestamp)
     waits = any(result.binding_conditions is not None for result in _results(claim))
     return waits and since + BINDING_TIMEOUT < now
 

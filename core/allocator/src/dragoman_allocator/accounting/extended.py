@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from dragoman_allocator import names, quantity
+from dragoman_allocator import names, quantity, times
 from dragoman_allocator.accounting import footprint, lists
 from dragoman_allocator.objects import (
     ClaimDevices,
@@ -159,4 +159,4 @@ def _precedes(new: DeviceClass, known: DeviceClass) -> bool:
 
 def _made(device_class: DeviceClass) -> datetime:
     text = device_class.metadata.creation_timestamp
-    return datetime.fromisoformat(text) if text else _BEGINNING
+    return times.parse(text) if text else _BEGINNING
