@@ -58,7 +58,7 @@ class Attribute:
         """Make what evaluates the chain. A branch of ``?:`` does not count its root."""
         cost = self.base_cost if counted else 0
         if self.test:
-            return _presence(self.root, self.steps, cost - 1)
+            return _presence(self.root, self.steps, cost - 1) if counted else _bare_presence(self.root, self.steps)
         if not self.steps:
             return _bare(self.root, cost) if cost else self.root
         if all(step.evaluate is None and not step.optional for step in self.steps):
@@ -95,14 +95,29 @@ def _any_steps(root: Evaluate, steps: tuple[Step, ...], cost: int) -> Evaluate:
 
 
 def _presence(root: Evaluate, steps: tuple[Step, ...], cost: int) -> Evaluate:
-    *before, last = steps
+    bare = _bare_presence(root, steps)
 
     def run(frame: Frame) -> bool:
-        value = walk(frame, root(frame), tuple(before), cost)
+        frame.cost += cost
+        value = bare(frame)
+        return value.value is not MISSING if type(value) is Optional else value
+
+    return run
+
+
+def _bare_presence(root: Evaluate, steps: tuple[Step, ...]) -> Evaluate:
+    """Test for the last step; after an optional step the answer is an optional, which a branch of ``?:`` keeps."""
+    *before, last = steps
+
+    def run(frame: Frame) -> Value:
+        value = walk(frame, root(frame), tuple(before), 0)
+        if type(value) is not Optional:
+            frame.cost += 1
+            return find(value, last.key) is not MISSING
+        if value.value is MISSING:
+            return value
         frame.cost += 1
-        if type(value) is Optional:
-            return value.value is not MISSING and find(value.value, last.key) is not MISSING
-        return find(value, last.key) is not MISSING
+        return NONE if find(value.value, last.key) is MISSING else Optional(None)
 
     return run
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from dragoman_allocator.cel.attributes import Evaluate
@@ -11,9 +12,9 @@ from dragoman_allocator.cel.errors import Aborted, CompileError, EvaluationError
 from dragoman_allocator.cel.functions import Function, Overload, Run
 from dragoman_allocator.cel.operators import Members, equal
 from dragoman_allocator.cel.regexes import InvalidPattern, compiled
-from dragoman_allocator.cel.values import KINDS, MISSING, Optional, Value
+from dragoman_allocator.cel.values import KINDS, LISTS, MAPS, MISSING, Optional, Value
 
-_CHEAP = (str, bytes, list)
+_SIZED = frozenset((str, bytes, Optional)) | LISTS | MAPS
 _PATTERNS = ("matches", "find", "findAll")
 
 
@@ -79,23 +80,37 @@ def conditional(condition: Evaluate, then: Evaluate, other: Evaluate) -> Evaluat
     return run
 
 
-def _compared(frame: Frame, left: Value, right: Value) -> None:
-    if type(left) in _CHEAP:
-        frame.cost += -(-min(size(left), size(right)) // 10)
-    else:
-        frame.cost += _compared_cost(left, right)
+@contextmanager
+def _ignored() -> Iterator[None]:
+    try:
+        yield
+    except Aborted:
+        raise
+    except EvaluationError:
+        pass
 
 
-def _compared_cost(left: Value, right: Value) -> int:
-    return -(-min(size(left), size(right)) // 10)
+def _both(frame: Frame, first: Evaluate, second: Evaluate) -> tuple[Value, Value]:
+    """Evaluate two arguments; the second also where the first fails, since it may cost too much."""
+    try:
+        value = first(frame)
+    except Aborted:
+        raise
+    except EvaluationError:
+        with _ignored():
+            second(frame)
+        raise
+    return value, second(frame)
 
 
 def equality(left: Evaluate, right: Evaluate) -> Evaluate:
     """Evaluate ``a == b``."""
 
     def run(frame: Frame) -> bool:
-        a, b = left(frame), right(frame)
-        _compared(frame, a, b)
+        frame.cost += 1
+        a, b = _both(frame, left, right)
+        if type(a) in _SIZED:
+            frame.cost += -(-min(size(a), size(b)) // 10) - 1
         return equal(a, b)
 
     return run
@@ -105,10 +120,13 @@ def inequality(left: Evaluate, right: Evaluate) -> Evaluate:
     """Evaluate ``a != b``, which is true where ``a == b`` fails."""
 
     def run(frame: Frame) -> bool:
-        a, b = left(frame), right(frame)
-        _compared(frame, a, b)
+        frame.cost += 1
+        a, b = _both(frame, left, right)
+        frame.cost += -(-min(size(a), size(b)) // 10) - 1
         try:
             return not equal(a, b)
+        except Aborted:
+            raise
         except EvaluationError:
             return True
 
@@ -186,16 +204,20 @@ def _unary(run: Run, arg: Evaluate) -> Evaluate:
 def _binary(run: Run, first: Evaluate, second: Evaluate) -> Evaluate:
     def evaluate(frame: Frame) -> Value:
         frame.cost += 1
-        return run(first(frame), second(frame))
+        return run(*_both(frame, first, second))
 
     return evaluate
 
 
 def _priced(run: Run, args: tuple[Evaluate, ...], price: Price) -> Evaluate:
     def evaluate(frame: Frame) -> Value:
-        values = tuple([arg(frame) for arg in args])
-        result = run(*values)
-        frame.cost += price(values, result)
+        frame.cost += 1
+        values = _both(frame, *args) if len(args) == 2 else tuple([arg(frame) for arg in args])
+        result: Value = None
+        try:
+            result = run(*values)
+        finally:
+            frame.cost += price(values, result) - 1
         return result
 
     return evaluate

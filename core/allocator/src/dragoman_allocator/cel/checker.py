@@ -198,7 +198,7 @@ class Checker:
         joined: Type | None = None
         for at, element in enumerate(node.elements):
             found = self._check(element)
-            joined = self._join(element, joined, self._unwrapped(element, found) if at in node.optional else found)
+            joined = self._join(joined, self._unwrapped(element, found) if at in node.optional else found)
         return list_of(joined or self._types.variable())
 
     def _unwrapped(self, node: Node, t: Type) -> Type:
@@ -212,17 +212,15 @@ class Checker:
         keys: Type | None = None
         values: Type | None = None
         for entry in node.entries:
-            keys = self._join(entry.key, keys, self._check(entry.key))
+            keys = self._join(keys, self._check(entry.key))
             found = self._check(entry.value)
-            values = self._join(entry.value, values, self._unwrapped(entry.value, found) if entry.optional else found)
+            values = self._join(values, self._unwrapped(entry.value, found) if entry.optional else found)
         return map_of(keys or self._types.variable(), values or self._types.variable())
 
-    def _join(self, node: Node, previous: Type | None, current: Type) -> Type:
+    def _join(self, previous: Type | None, current: Type) -> Type:
         if previous is None:
             return current
-        if not self._types.assignable(previous, current):
-            raise self._mismatch(node, previous, current)
-        return most_general(previous, current)
+        return most_general(previous, current) if self._types.assignable(previous, current) else DYN
 
     def _message(self, node: MessageNode) -> Type:
         name = node.name.removeprefix(".")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache, lru_cache
 from typing import Final
 
-from dragoman_allocator.cel import types, work
+from dragoman_allocator.cel import work
 from dragoman_allocator.cel.attributes import Evaluate
 from dragoman_allocator.cel.checker import TYPE_NAMES, Checker, Declarations
 from dragoman_allocator.cel.costs import LIMIT, Frame
@@ -141,7 +141,7 @@ def _declarations(attribute: Type, *, shared: bool, includes: bool) -> Declarati
         fields["allowMultipleAllocations"] = BOOL
     return Declarations(
         variables={"device": DEVICE},
-        type_names={**TYPE_NAMES, DEVICE.name: types.DEVICE},
+        type_names=TYPE_NAMES,
         fields={DEVICE.name: fields},
         functions=functions(includes=includes),
     )

@@ -7,7 +7,7 @@ from math import inf, isnan, nan
 from typing import Final
 
 from dragoman_allocator.cel import work
-from dragoman_allocator.cel.errors import Aborted, EvaluationError, no_such_overload
+from dragoman_allocator.cel.errors import EvaluationError, no_such_overload
 from dragoman_allocator.cel.types import Type
 from dragoman_allocator.cel.values import (
     INT_MAX,
@@ -314,18 +314,11 @@ class Members:
 
     def holds(self, value: Value) -> bool:
         """Tell whether the value is one of them. Raises ``Aborted`` for values that cannot be hashed."""
-        if type(value) in _UNHASHABLE:
-            raise Aborted(f"internal error: runtime error: hash of unhashable type {type(value).__name__}")
-        return type(value) in _HASHED and key_of(value) in self._keys
+        key = key_of(value)
+        return type(value) in _HASHED and key in self._keys
 
 
 _HASHED: Final = frozenset((bool, int, Uint, float, str))
-_UNHASHABLE: Final[set[type]] = {bytes, Version}
-
-
-def register_unhashable(cls: type) -> None:
-    """Make ``in`` over constants fail for values of a library's class, as in Kubernetes."""
-    _UNHASHABLE.add(cls)
 
 
 def _equal_keys(element: Value) -> list[Value]:

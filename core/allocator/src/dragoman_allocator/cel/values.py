@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
+from dragoman_allocator.cel.errors import Aborted
 from dragoman_allocator.cel.types import (
     BOOL,
     BYTES,
@@ -75,9 +76,10 @@ class Growing(list[Value]):
 
 
 class Map(dict[Value, Value]):
-    """A map. A string is its own key.
+    """A map.
 
-    Other keys are pairs of class and value, because 1, 1u, 1.0 and true are four keys.
+    A string is its own key. Other keys are pairs of class and value, because 1, 1u, 1.0 and true are four keys, or an
+    ``_Identity`` where two equal values are two keys.
     """
 
     __slots__ = ()
@@ -91,10 +93,7 @@ class Map(dict[Value, Value]):
         """Give the value or ``MISSING``; a number finds the entry of another numeric class that is equal to it."""
         if type(key) is str:
             return self.get(key, MISSING)
-        try:
-            found = self.get((type(key), key), MISSING)
-        except TypeError:
-            return MISSING
+        found = self.get(key_of(key), MISSING)
         if found is MISSING and type(key) in NUMBERS:
             return self._look_up_number(key)
         return found
@@ -110,7 +109,7 @@ class Map(dict[Value, Value]):
 
     def cel_keys(self) -> Iterator[Value]:
         """Give the keys as CEL sees them."""
-        return (key if type(key) is str else key[1] for key in self)
+        return (key if type(key) is str else key[-1] if type(key) is tuple else key.value for key in self)
 
 
 class GrowingMap(Map):
@@ -132,9 +131,35 @@ class Domains(Map):
 NO_ENTRIES: Final = Map()
 
 
+class _Identity:
+    """A key that is found only by the very same value, as lists, maps and quantities are in Kubernetes."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Identity) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
 def key_of(key: Value) -> Value:
-    """Give what a ``Map`` holds for a CEL key."""
-    return key if type(key) is str else (type(key), key)
+    """Give what a ``Map`` holds for a key. Raises ``Aborted`` for bytes and versions, which upstream cannot hash."""
+    cls = type(key)
+    if cls is str:
+        return key
+    if cls in _KEYS_BY_VALUE:
+        return cls, key
+    if cls in UNHASHABLE:
+        raise Aborted(f"internal error: runtime error: hash of unhashable type {type_of(key).name}")
+    return _Identity(key)
+
+
+_KEYS_BY_VALUE: Final[set[type]] = {bool, int, Uint, float, Duration, Timestamp, type(None), Type}
+UNHASHABLE: Final[set[type]] = {bytes, Version}
 
 
 class Optional:

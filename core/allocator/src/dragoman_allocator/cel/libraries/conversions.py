@@ -12,7 +12,7 @@ from dragoman_allocator.cel import temporal
 from dragoman_allocator.cel.errors import EvaluationError
 from dragoman_allocator.cel.functions import Overload, Run, function
 from dragoman_allocator.cel.operators import bounded
-from dragoman_allocator.cel.values import INT_MAX, INT_MIN, UINT_MAX, Duration, Timestamp, Uint, Value, type_of
+from dragoman_allocator.cel.values import INT_MAX, INT_MIN, UINT_MAX, Timestamp, Uint, Value, type_of
 
 _INT: Final = re.compile(r"[+-]?[0-9]+")
 _UINT: Final = re.compile(r"[0-9]+")
@@ -22,7 +22,7 @@ _HEX: Final = re.compile(r"([+-]?)0[xX]_?([0-9a-fA-F_]*\.?[0-9a-fA-F_]*)[pP]([+-
 _TRUE: Final = ("1", "t", "T", "TRUE", "true", "True")
 _FALSE: Final = ("0", "f", "F", "FALSE", "false", "False")
 _MOST_DIGITS: Final = 400
-_EXPONENT_FROM: Final = 21
+_EXPONENT_FROM: Final = 6
 
 
 def _failed(source: str, target: str) -> EvaluationError:
@@ -108,7 +108,8 @@ def _bool_of_text(text: str) -> bool:
     raise _failed("string", "bool")
 
 
-def _text_of_bytes(value: bytes) -> str:
+def text_of_bytes(value: bytes) -> str:
+    """Read UTF-8. Raises ``EvaluationError``."""
     try:
         return value.decode()
     except UnicodeDecodeError:
@@ -153,7 +154,7 @@ OVERLOADS: Final = (
         "string",
         string=("string_to_string", _same),
         bool=("bool_to_string", text_of_bool),
-        bytes=("bytes_to_string", _text_of_bytes),
+        bytes=("bytes_to_string", text_of_bytes),
         double=("double_to_string", text_of_double),
         duration=("duration_to_string", temporal.text_of_duration),
         int=("int64_to_string", str),
@@ -178,5 +179,3 @@ OVERLOADS: Final = (
 )
 
 SINGLETONS: Final[dict[str, Run]] = {"dyn": _same, "type": type_of}
-
-__all__ = ["OVERLOADS", "SINGLETONS", "Duration", "double_of_text", "int_of_text", "text_of_bool", "text_of_double"]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cmp_to_key
-from itertools import pairwise
 from typing import Final
 
 from dragoman_allocator.cel import operators, work
@@ -134,9 +133,12 @@ def _map_insert_all(entries: Map, others: Map) -> Map:
 
 
 def _is_sorted(elements: list[Value]) -> bool:
-    if not all(map(is_ordered, elements)):
-        raise no_such_overload()
-    return all(_order(a, b) <= 0 for a, b in pairwise(elements))
+    for at, element in enumerate(elements):
+        if not is_ordered(element):
+            raise no_such_overload()
+        if at and _order(elements[at - 1], element) > 0:
+            return False
+    return True
 
 
 def _sum(zero: Value) -> Run:
