@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.differential.worlds import allocate, cel, pods, pool_status, quantities
+from tests.differential.worlds import allocate, cel, pods, pool_status, quantities, validation
 from tests.differential.worlds.dice import Dice
 
 KINDS: dict[str, Callable[[Dice, str], dict[str, Any]]] = {
     "quantity": quantities.make,
     "cel": cel.make,
     "allocate": allocate.make,
+    "validate": validation.make,
     "poolstatus": pool_status.make,
     "podAllocatable": pods.make,
 }
