@@ -16,7 +16,7 @@ import grpc
 
 from dragoman.clock import SystemClock
 from dragoman.kubelet._proto import registration_pb2
-from dragoman_testkit.sandbox.kubelet import FakeKubelet
+from dragoman_testkit.sandbox.kubelet import FakeKubelet, Timings
 from tests.cluster import files
 from tests.cluster.node import Node
 from tests.cluster.shared.pods import FakePods, Pods, RealPods
@@ -119,7 +119,8 @@ def fake() -> Iterator[Kubelet]:
 
     pods = FakePods(run)
     with tempfile.TemporaryDirectory(prefix="kubelet-", dir="/tmp") as folder:
-        kubelet = FakeKubelet(Path(folder), files.NODE, SystemClock(), pods.read, wipe=wipe)
+        timings = Timings(reconcile=0.1, wipe=3.0, health_retry=0.5)  # what follows what is judged, not how soon
+        kubelet = FakeKubelet(Path(folder), files.NODE, SystemClock(), pods.read, wipe=wipe, timings=timings)
         pods.kubelet = kubelet
         run(kubelet.start())
         try:

@@ -49,8 +49,8 @@ class Pods(abc.ABC):
         """Make a claim that has these devices."""
 
     @abc.abstractmethod
-    def start(self, *claims: ClaimRef, containers: Containers = (), reserve: bool = True) -> str:
-        """Start a pod; ``reserve``: its claims are reserved for it."""
+    def start(self, *claims: ClaimRef, containers: Containers = ()) -> str:
+        """Start a pod."""
 
     @abc.abstractmethod
     def stop(self, pod: str) -> None:
@@ -67,6 +67,10 @@ class Pods(abc.ABC):
     @abc.abstractmethod
     def new_sandbox(self, pod: str) -> None:
         """Kill its sandbox, so that it gets another."""
+
+    @abc.abstractmethod
+    def look(self, pod: str) -> None:
+        """Have the kubelet look at it now, and not only at the next of its rounds, which are a minute apart."""
 
     @abc.abstractmethod
     def refusals(self, pod: str) -> str:
@@ -109,7 +113,7 @@ class FakePods(Pods):
         self._claims[name] = {"metadata": {"uid": f"uid-{name}"}, "status": {"allocation": _allocation(results)}}
         return ClaimRef(uid=f"uid-{name}", namespace=NAMESPACE, name=name)
 
-    def start(self, *claims: ClaimRef, containers: Containers = (), reserve: bool = True) -> str:
+    def start(self, *claims: ClaimRef, containers: Containers = ()) -> str:
         name = unique("pod")
         used = containers or [("app", [(ref, "") for ref in claims])]
         self._specs[name] = PodSpec(
@@ -124,7 +128,7 @@ class FakePods(Pods):
         )
         for ref in claims:
             reserved = self._claims[ref.name]["status"].setdefault("reservedFor", [])
-            reserved += [{"resource": "pods", "name": name, "uid": f"uid-{name}"}] * reserve
+            reserved += [{"resource": "pods", "name": name, "uid": f"uid-{name}"}]
         self._begin(name, self._prepare(name))
         return name
 
@@ -140,6 +144,9 @@ class FakePods(Pods):
     def new_sandbox(self, pod: str) -> None:
         self._prepared.discard(pod)
         self._begin(pod, self._prepare(pod))
+
+    def look(self, pod: str) -> None:
+        """It looks all the time."""
 
     def refusals(self, pod: str) -> str:
         return "\n".join(self._refusals.get(pod, ()))
@@ -199,7 +206,7 @@ class RealPods(Pods):
         self._api.patch("ResourceClaim", made["metadata"]["name"], status, "status")
         return ClaimRef(uid=made["metadata"]["uid"], namespace=NAMESPACE, name=made["metadata"]["name"])
 
-    def start(self, *claims: ClaimRef, containers: Containers = (), reserve: bool = True) -> str:
+    def start(self, *claims: ClaimRef, containers: Containers = ()) -> str:
         used = containers or [("app", [(ref, "") for ref in claims])]
         inside = [
             objects.container(each, *({"name": ref.name} | ({"request": of} if of else {}) for ref, of in asked))
@@ -208,7 +215,7 @@ class RealPods(Pods):
         claimed = [objects.of_claim(ref.name) for ref in claims]
         pod = objects.pod(unique("pod"), *claimed, containers=inside, schedulerName="nobody")
         made = self._api.create(pod)["metadata"]
-        for ref in claims if reserve else ():
+        for ref in claims:
             self._reserve(ref, {"resource": "pods", "name": made["name"], "uid": made["uid"]})
         target = {"apiVersion": "v1", "kind": "Node", "name": files.NODE}
         binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": made["name"]}, "target": target}
@@ -230,6 +237,9 @@ class RealPods(Pods):
         wanted = f'labels."io.kubernetes.pod.uid"=={uid},labels."io.cri-containerd.kind"==sandbox'
         for id_ in self._node.ctr("containers", "list", "--quiet", wanted).split():
             self._node.ctr("tasks", "kill", "--signal=SIGKILL", id_, check=False)
+
+    def look(self, pod: str) -> None:
+        self._api.patch("Pod", pod, {"metadata": {"annotations": {"example.com/look": unique("look")}}})
 
     def refusals(self, pod: str) -> str:
         query = f"involvedObject.name={pod},reason=FailedPrepareDynamicResources"

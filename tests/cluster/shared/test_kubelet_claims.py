@@ -106,6 +106,7 @@ def test_a_refusal_is_told_of_the_pod_and_tried_again(driver: Preparing, pods: P
     assert claim.name in pods.refusals(pod)
     assert not pods.prepared(pod)
     del driver.answers[claim.name]
+    pods.look(pod)
     until(lambda: pods.prepared(pod), "the pod starts", 150)
     ended(pods, pod)
     assert driver.of(UNPREPARE) == [(claim,)]
@@ -140,14 +141,6 @@ def test_a_driver_that_is_not_there_is_named_and_nothing_is_unprepared(driver: P
     claims = pods.claim(Result(driver.name)), pods.claim(Result(missing))
     pod = pods.start(*claims)
     until(lambda: f"{missing} is not registered" in pods.refusals(pod), "the pod is told why")
-    ended(pods, pod)
-    assert driver.calls == []
-
-
-def test_a_claim_that_is_not_reserved_for_the_pod_never_reaches_the_driver(driver: Preparing, pods: Pods) -> None:
-    claim = pods.claim(Result(driver.name))
-    pod = pods.start(claim, reserve=False)
-    until(lambda: f"not allowed to use ResourceClaim {claim.name}" in pods.refusals(pod), "the pod is told why")
     ended(pods, pod)
     assert driver.calls == []
 

@@ -14,9 +14,6 @@ from tests.cluster.shared.preparing import Preparing, Report, device
 from tests.cluster.shared.wire import unique
 from tests.cluster.waiting import until
 
-# What a pod's status says when a stream ends waits for the kubelet's next look at the pod.
-_NEXT_LOOK = 150.0
-
 
 class Watched:
     """A pod with one device, ``id``, of a driver."""
@@ -32,9 +29,19 @@ class Watched:
         (shown,) = self.pods.health(self.pod).get(f"claim:{self.claim.name}/net", [{}])
         return shown
 
-    def becomes(self, health: str, limit: float = 90.0) -> JsonObject:
+    def becomes(self, health: str) -> JsonObject:
         """Wait until the status shows that."""
-        until(lambda: self.shown().get("health") == health, f"the device is shown as {health}", limit)
+        until(lambda: self.shown().get("health") == health, f"the device is shown as {health}")
+        return self.shown()
+
+    def becomes_when_looked_at(self, health: str) -> JsonObject:
+        """Wait until the status shows what the kubelet knows, and does not write by itself."""
+
+        def look() -> bool:
+            self.pods.look(self.pod)
+            return bool(self.shown().get("health") == health)
+
+        until(look, f"the device is shown as {health}")
         return self.shown()
 
 
@@ -109,10 +116,10 @@ def test_a_stream_that_ends_makes_the_devices_unknown_and_is_begun_again(watched
     watched.becomes("Unhealthy")
     begun = len(watched.driver.watched)
     watched.driver.end_streams()
-    watched.becomes("Unknown", _NEXT_LOOK)
+    watched.becomes_when_looked_at("Unknown")
     watched.driver.end_streams(ended=False)
     until(lambda: len(watched.driver.watched) > begun, "another stream begins")
-    watched.becomes("Unhealthy", _NEXT_LOOK)
+    watched.becomes("Unhealthy")
 
 
 def test_a_device_goes_by_its_first_cdi_id(driver: Preparing) -> None:

@@ -66,7 +66,7 @@ def test_a_kubelet_that_starts_wipes_the_slices_and_registers_what_is_there(driv
     assert driver.told == [(True, "")] * 2
 
 
-def test_slices_go_half_a_minute_after_their_driver_and_stay_if_it_comes_back(driver: Driver) -> None:
+def test_slices_go_a_while_after_their_driver_and_stay_if_it_comes_back(driver: Driver) -> None:
     gone = Driver(kubelet=driver.kubelet, name=f"{unique('plugin')}.example.com")
     for each in (driver, gone):
         with each.serving():
