@@ -1,7 +1,8 @@
 """The name rules of the Kubernetes API: each function gives the complaints about a name, none for a good one.
 
-The texts are those that the API server puts into ``detail`` of a field error, so that a tool reads the same from both. Lengths
-count bytes of UTF-8, as the server does.
+The texts are those that the API server puts into ``detail`` of a field error, so that a tool reads the same from both.
+Lengths count bytes of UTF-8, as the server does; its rules written by hand call them characters, its declared ones
+bytes, which ``unit`` chooses.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ SUBDOMAIN_LENGTH: Final = 253
 DRIVER_LENGTH: Final = 63
 IDENTIFIER_LENGTH: Final = 32
 POOL_LENGTH: Final = 253
+CHARACTERS: Final = "characters"
+BYTES: Final = "bytes"
 
 _LABEL: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN: Final = rf"{_LABEL}(\.{_LABEL})*"
@@ -37,8 +40,8 @@ def size(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
 
 
-def _too_long(text: str, limit: int) -> Complaints:
-    return (f"must be no more than {limit} bytes",) if size(text) > limit else ()
+def _too_long(text: str, limit: int, unit: str = BYTES) -> Complaints:
+    return (f"must be no more than {limit} {unit}",) if size(text) > limit else ()
 
 
 def _regex(rule: str, pattern: str, *examples: str) -> str:
@@ -52,9 +55,9 @@ def _matches(pattern: str, text: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def label(name: str) -> Complaints:
+def label(name: str, unit: str = CHARACTERS) -> Complaints:
     """Check an RFC 1123 label: devices, counter sets, counters, requests."""
-    found = _too_long(name, LABEL_LENGTH)
+    found = _too_long(name, LABEL_LENGTH, unit)
     if _matches(_LABEL, name):
         return found
     if _matches(_SUBDOMAIN, name):
@@ -67,9 +70,9 @@ def label(name: str) -> Complaints:
 
 
 @lru_cache(maxsize=4096)
-def subdomain(name: str) -> Complaints:
+def subdomain(name: str, unit: str = CHARACTERS) -> Complaints:
     """Check an RFC 1123 subdomain: classes, nodes, names of most objects."""
-    found = _too_long(name, SUBDOMAIN_LENGTH)
+    found = _too_long(name, SUBDOMAIN_LENGTH, unit)
     if _matches(_SUBDOMAIN, name):
         return found
     rule = "a lowercase RFC 1123 " + _SUBDOMAIN_RULE.format("lower case alphanumeric")
@@ -108,9 +111,8 @@ def label_key(name: str) -> Complaints:
         return (f"{rule} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",)
     found: Complaints = ()
     if slash:
-        found = (
-            tuple(f"prefix part {text}" for text in subdomain(prefix)) if prefix else ("prefix part must be non-empty",)
-        )
+        texts = subdomain(prefix, BYTES) if prefix else ("must be non-empty",)
+        found = tuple(f"prefix part {text}" for text in texts)
     key = rest if slash else name
     if not key:
         found = (*found, "name part must be non-empty")
@@ -145,9 +147,9 @@ def reason(text: str) -> Complaints:
     return (_regex(rule, _REASON, "my_name", "MY_NAME", "MyName", "ReasonA,ReasonB", "ReasonA:ReasonB"),)
 
 
-def path_segment(name: str) -> Complaints:
-    """Check what stands for an object in a URL: any object's name."""
-    if name in (".", ".."):
+def path_segment(name: str, *, whole: bool = True) -> Complaints:
+    """Check what stands for an object in a URL: any object's name, or with ``whole`` unset its beginning."""
+    if whole and name in (".", ".."):
         return (f"may not be '{name}'",)
     return tuple(f"may not contain '{part}'" for part in ("/", "%") if part in name)
 
