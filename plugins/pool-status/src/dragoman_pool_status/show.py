@@ -1,0 +1,129 @@
+"""What ``dragoman pools`` shows, from a cluster or from manifests."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dragoman_allocator.errors import InvalidInput
+from dragoman_allocator.features import Features
+from dragoman_allocator.objects import PoolStatus
+from dragoman_allocator.pool_status import Holder, Selection, describe, holders
+from dragoman_hookspecs import DragomanError
+from dragoman_pool_status import live, manifests
+from dragoman_pool_status.objects import Objects
+from dragoman_pool_status.table import table
+
+
+class NoPools(DragomanError):
+    """The pools cannot be described."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """The options of the command."""
+
+    files: Sequence[Path] = ()
+    kubeconfig: Path | None = None
+    context: str | None = None
+    driver: str | None = None
+    pool: str | None = None
+    partition_attribute: str | None = None
+    holders: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Pools by driver and name, and who holds their devices where that was asked."""
+
+    pools: Sequence[PoolStatus]
+    holders: Sequence[Sequence[Holder]] | None
+
+    def json(self) -> str:
+        """Give a list of pools as ``status.pools`` of a request has them, with ``holders`` where they were asked."""
+        pools = [msgspec.to_builtins(pool) for pool in self.pools]
+        for pool, held in zip(pools, self.holders or (), strict=bool(self.holders)):
+            pool["holders"] = [_holder(each) for each in held]
+        return msgspec.json.format(msgspec.json.encode(pools)).decode()
+
+    def table(self) -> str:
+        """Give a table of pools, followed by one of holders."""
+        columns = ("driver", "pool", "node", "devices", "allocated", "available", "unavailable", "partitions", "shares")
+        text = table((*columns, "fault"), [_row(pool) for pool in self.pools])
+        if self.holders is None:
+            return text
+        rows = [
+            (pool.driver, pool.pool_name, held.device, held.claim, held.request, *_details(held))
+            for pool, of in zip(self.pools, self.holders, strict=True)
+            for held in of
+        ]
+        heads = ("driver", "pool", "device", "claim", "request", "for", "share", "consumed", "admin")
+        return f"{text}\n\n{table(heads, rows)}"
+
+
+def report(question: Question) -> Report:
+    """Answer. Raises ``DragomanError``."""
+    objects = _objects(question)
+    selection = Selection(
+        driver=question.driver,
+        pool_name=question.pool,
+        default_partition_type_attribute=question.partition_attribute,
+    )
+    try:
+        pools = describe(objects.slices, objects.claims, objects.rules, Features(), selection)[1]
+    except InvalidInput as error:
+        raise NoPools(f"the pools cannot be described: {error}") from error
+    if not question.holders:
+        return Report(pools, None)
+    held = holders(objects.whole_claims)
+    return Report(pools, [held.get((pool.driver, pool.pool_name), []) for pool in pools])
+
+
+def _objects(question: Question) -> Objects:
+    if question.files:
+        return manifests.read(question.files)
+    return live.read(question.kubeconfig, question.context, holders=question.holders)
+
+
+def _row(pool: PoolStatus) -> Sequence[Any]:
+    counts = (pool.total_devices, pool.allocated_devices, pool.available_devices, pool.unavailable_devices)
+    return (
+        pool.driver,
+        pool.pool_name,
+        pool.node_name,
+        *counts,
+        _partitions(pool),
+        _shares(pool),
+        pool.validation_error,
+    )
+
+
+def _partitions(pool: PoolStatus) -> str:
+    return ", ".join(f"{each.type} {each.allocatable}/{each.total}" for each in pool.partition_summary or ())
+
+
+def _shares(pool: PoolStatus) -> str:
+    if pool.shareable_summary is None:
+        return ""
+    full, partial = pool.shareable_summary.fully_available_devices, pool.shareable_summary.partially_available_devices
+    amounts = [f"{each.name} {each.available}/{each.total}" for each in pool.shareable_summary.capacity or ()]
+    return ", ".join([f"unused {full}/{full + partial}", *amounts])
+
+
+def _details(held: Holder) -> Sequence[str]:
+    consumed = ", ".join(f"{name} {amount}" for name, amount in sorted(held.consumed_capacity.items()))
+    return ", ".join(held.reserved_for), held.share_id or "", consumed, "yes" if held.admin_access else ""
+
+
+def _holder(held: Holder) -> dict[str, Any]:
+    return {re.sub(r"_(\w)", lambda found: found[1].upper(), key): value for key, value in _members(held)}
+
+
+def _members(held: Holder) -> Iterable[tuple[str, Any]]:
+    named = ("device", "claim", "request", "share_id", "admin_access", "consumed_capacity", "reserved_for")
+    return ((name, value) for name in named if (value := getattr(held, name)) or name == "request")

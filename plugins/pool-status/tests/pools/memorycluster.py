@@ -1,0 +1,97 @@
+"""An API server in memory, as far as the controller needs one: lists, watches, write-once status, deletion by UID."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dragoman_hookspecs import ApiRefused
+
+Body = dict[str, Any]
+
+
+class MemoryCluster:
+    """Satisfies ``Cluster``. Collections that were never named are not served."""
+
+    def __init__(self, *collections: str) -> None:
+        self._changed = threading.Condition()
+        self._objects: dict[str, dict[str, Body]] = {path: {} for path in collections}
+        self._watches: list[tuple[str, Callable[[str, Body], None]]] = []
+        self._version = 10
+
+    def get(self, path: str) -> Body:
+        collection, _, name = path.rpartition("/")
+        with self._changed:
+            return copy.deepcopy(self._found(collection, name))
+
+    def list(self, path: str) -> Sequence[Body]:
+        with self._changed:
+            return copy.deepcopy(list(self._collection(path).values()))
+
+    def watch(self, path: str, changed: Callable[[str, Body], None], stopped: threading.Event) -> None:
+        with self._changed:
+            for body in self._collection(path).values():
+                changed("ADDED", copy.deepcopy(body))
+            changed("SYNCED", {})
+            self._watches.append((path, changed))
+        stopped.wait()
+
+    def apply(self, path: str, body: Body) -> Body:
+        raise NotImplementedError
+
+    def update(self, path: str, body: Body) -> Body:
+        collection, _, name = path.removesuffix("/status").rpartition("/")
+        with self._changed:
+            former = self._found(collection, name)
+            if former["metadata"]["resourceVersion"] != body["metadata"]["resourceVersion"]:
+                raise ApiRefused(f"{name} was changed", status=409)
+            if former.get("status") is not None:
+                raise ApiRefused("status is immutable", status=422)
+            self._put(collection, {**former, "status": body["status"]})
+            return self._found(collection, name)
+
+    def delete(self, path: str, *, uid: str | None = None) -> None:
+        collection, _, name = path.rpartition("/")
+        with self._changed:
+            former = self._collection(collection).get(name)
+            if former is not None and uid in (None, former["metadata"].get("uid")):
+                del self._objects[collection][name]
+                self._tell(collection, "DELETED", former)
+
+    def put(self, path: str, body: Body) -> None:
+        """Create or change an object."""
+        with self._changed:
+            self._put(path, copy.deepcopy(body))
+
+    def wait_for(self, path: str, condition: Callable[[Body | None], bool]) -> Body | None:
+        """Wait until the object (None: it is gone) is so."""
+        collection, _, name = path.rpartition("/")
+        with self._changed:
+            assert self._changed.wait_for(lambda: condition(self._objects[collection].get(name)), timeout=10)
+            return copy.deepcopy(self._objects[collection].get(name))
+
+    def _put(self, path: str, body: Body) -> None:
+        self._version += 1
+        name = body["metadata"]["name"]
+        new = name not in self._collection(path)
+        self._objects[path][name] = {**body, "metadata": {**body["metadata"], "resourceVersion": str(self._version)}}
+        self._tell(path, "ADDED" if new else "MODIFIED", self._objects[path][name])
+
+    def _tell(self, path: str, type_: str, body: Body) -> None:
+        for collection, changed in self._watches:
+            if collection == path:
+                changed(type_, copy.deepcopy(body))
+        self._changed.notify_all()
+
+    def _collection(self, path: str) -> dict[str, Body]:
+        if path not in self._objects:
+            raise ApiRefused(f"the server could not find {path}", status=404)
+        return self._objects[path]
+
+    def _found(self, path: str, name: str) -> Body:
+        found = self._collection(path).get(name)
+        if found is None:
+            raise ApiRefused(f"{name} not found", status=404)
+        return found

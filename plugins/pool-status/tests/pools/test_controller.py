@@ -1,0 +1,175 @@
+"""The controller as a plugin: threads, watches and writes, against an API server in memory."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dragoman_pool_status
+from dragoman_hookspecs import (
+    ApiRefused,
+    Cluster,
+    Commands,
+    Context,
+    Controller,
+    InvalidConfig,
+    RegisterCommands,
+    RunController,
+)
+from dragoman_pool_status import PoolStatusSettings
+from dragoman_pool_status.controller import Controlling
+from dragoman_pool_status.kinds import BUILT_IN, CLAIMS, OWN, RULES, SLICES
+from dragoman_pool_status.moments import seconds_of, text_of
+
+from .memorycluster import MemoryCluster
+from .poolobjects import claim, request, rule, slice_
+
+
+@contextmanager
+def running(cluster: Cluster, now: str = "2026-03-01T10:00:00Z") -> Iterator[Controlling]:
+    controlling = Controlling(cluster, logging.getLogger("test"), grace=0, clock=lambda: seconds_of(now) or 0.0)
+    stopped = threading.Event()
+    thread = threading.Thread(target=controlling.run, args=(stopped,), daemon=True)
+    thread.start()
+    try:
+        yield controlling
+    finally:
+        stopped.set()
+        thread.join(30)
+        assert not thread.is_alive()
+
+
+def answered(body: Any) -> bool:
+    return body is not None and body.get("status") is not None
+
+
+def devices(cluster: MemoryCluster, kind: Any = OWN) -> Any:
+    body = cluster.wait_for(kind.of("q"), answered)
+    assert body is not None
+    (pool,) = body["status"]["pools"]
+    return pool["totalDevices"], pool["allocatedDevices"], pool["availableDevices"], pool["unavailableDevices"]
+
+
+@pytest.fixture
+def cluster() -> MemoryCluster:
+    return MemoryCluster(SLICES, CLAIMS, RULES[0], BUILT_IN.path, OWN.path)
+
+
+class TestAnswers:
+    @pytest.mark.parametrize("kind", [OWN, BUILT_IN])
+    def test_a_request_of_either_kind_with_what_the_cluster_has(self, cluster: MemoryCluster, kind: Any) -> None:
+        cluster.put(SLICES, slice_(devices=4))
+        cluster.put(CLAIMS, claim("a", "d1"))
+        cluster.put(RULES[0], rule(device="d2"))
+        with running(cluster):
+            cluster.put(kind.path, request())
+
+            assert devices(cluster, kind) == (4, 1, 2, 1)
+
+    def test_changes_that_come_later_count(self, cluster: MemoryCluster) -> None:
+        cluster.put(SLICES, slice_())
+        cluster.put(CLAIMS, claim("a", "d1"))
+        cluster.put(CLAIMS, claim("b", "d2"))
+        with running(cluster):
+            cluster.put(OWN.path, request())
+            assert devices(cluster) == (2, 2, 0, 0)
+            cluster.delete(OWN.of("q"))
+            cluster.delete(f"{CLAIMS}/a")
+            cluster.put(SLICES, slice_(devices=5))
+            cluster.put(OWN.path, request(uid="u2"))
+
+            assert devices(cluster) == (5, 1, 4, 0)
+
+    def test_in_a_cluster_without_rules_and_without_the_built_in_kind(self) -> None:
+        bare = MemoryCluster(SLICES, CLAIMS, OWN.path)
+        bare.put(SLICES, slice_())
+        with running(bare):
+            bare.put(OWN.path, request())
+
+            assert devices(bare) == (2, 0, 2, 0)
+
+    def test_rules_of_an_older_version_count(self) -> None:
+        older = MemoryCluster(SLICES, CLAIMS, RULES[2], OWN.path)
+        older.put(SLICES, slice_())
+        older.put(RULES[2], rule())
+        with running(older):
+            older.put(OWN.path, request())
+
+            assert devices(older) == (2, 0, 0, 2)
+
+    def test_an_object_that_cannot_be_read_costs_only_itself(self, cluster: MemoryCluster) -> None:
+        cluster.put(SLICES, slice_("odd", devices=0) | {"spec": 1})
+        cluster.put(SLICES, slice_())
+        with running(cluster):
+            cluster.put(OWN.path, request())
+
+            assert devices(cluster) == (2, 0, 2, 0)
+
+
+class TestKeepsTo:
+    def test_an_answer_that_came_first(self, cluster: MemoryCluster) -> None:
+        cluster.put(BUILT_IN.path, request() | {"status": {"poolCount": 7}})
+        with running(cluster):
+            cluster.put(OWN.path, request())
+            cluster.wait_for(OWN.of("q"), answered)
+
+            assert cluster.get(BUILT_IN.of("q"))["status"] == {"poolCount": 7}
+
+    def test_the_hour_after_which_an_answer_goes(self, cluster: MemoryCluster) -> None:
+        cluster.put(OWN.path, request() | {"status": {"poolCount": 7}})
+        with running(cluster, "2026-03-01T11:00:01Z"):
+            cluster.wait_for(OWN.of("q"), lambda body: body is None)
+
+    def test_its_own_metrics(self, cluster: MemoryCluster) -> None:
+        cluster.put(SLICES, slice_())
+        with running(cluster) as controlling:
+            cluster.put(OWN.path, request())
+            cluster.wait_for(OWN.of("q"), answered)
+
+        text = controlling.metrics()
+        assert 'dragoman_pool_devices{driver="gpu.example.com",pool="p",node="n1"} 2\n' in text
+        assert 'dragoman_pool_status_requests_processed_total{driver="gpu.example.com"} 1\n' in text
+
+
+def test_a_cluster_without_slices_ends_the_run_with_the_reason() -> None:
+    controlling = Controlling(MemoryCluster(), logging.getLogger("test"), grace=0)
+
+    with pytest.raises(ApiRefused, match="could not find"):
+        controlling.run(threading.Event())
+
+
+class TestPlugin:
+    @staticmethod
+    def made(kind: type, tmp_path: Path, settings: object) -> Any:
+        (descriptor,) = (each for each in dragoman_pool_status.plugin if isinstance(each, kind))
+        context = Context(node_name="n", driver_name="d", state_dir=tmp_path, cdi_dir=tmp_path)
+        return descriptor.create(context, settings)
+
+    def test_adds_the_command(self, tmp_path: Path) -> None:
+        added: list[Any] = []
+        self.made(Commands, tmp_path, None).register_commands(RegisterCommands(add=added.append))
+
+        assert [command.name for command in added] == ["pools"]
+
+    def test_runs_the_controller_until_stopped(self, tmp_path: Path, cluster: MemoryCluster) -> None:
+        plugin = self.made(Controller, tmp_path, PoolStatusSettings(grace_seconds=0))
+        stopped = threading.Event()
+        run: Callable[[], None] = lambda: plugin.run_controller(RunController(cluster=cluster, stopped=stopped))  # noqa: E731 - a target
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        cluster.put(SLICES, slice_())
+        cluster.put(BUILT_IN.path, request(created=text_of(time.time())))
+
+        assert answered(cluster.wait_for(BUILT_IN.of("q"), answered))
+        stopped.set()
+        thread.join(30)
+        assert not thread.is_alive()
+
+    def test_a_negative_grace_is_refused(self) -> None:
+        with pytest.raises(InvalidConfig, match="graceSeconds: must be 0 or more, not -1"):
+            PoolStatusSettings(grace_seconds=-1)
