@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 
 from tests.cluster.tools import Failed
-from tests.differential import build, compare, worlds
+from tests.differential import bench, build, compare, worlds
 from tests.differential.trial import Finding, Outcome, Trial
 
 _SHOWN = 12
@@ -22,6 +22,8 @@ def main() -> None:
         match given.word:
             case "build":
                 sys.stdout.write(f"{build.upstream()}\n")
+            case "bench":
+                sys.exit(bench.run(given.rounds))
             case "run" if given.show:
                 sys.exit(_show(given.show))
             case "run":
@@ -34,6 +36,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.differential", description=__doc__)
     words = parser.add_subparsers(dest="word", required=True)
     words.add_parser("build", help="build the program with Kubernetes' own code")
+    measure = words.add_parser("bench", help="compare time and memory")
+    measure.add_argument("--rounds", type=int, default=3, metavar="N", help="medians of so many runs (3)")
     run = words.add_parser("run", help="compare answers")
     run.add_argument("--kind", action="append", choices=worlds.KINDS, help="only this one; may be repeated")
     run.add_argument("--world", action="append", choices=worlds.SIZES, help="only worlds of this size; may be repeated")

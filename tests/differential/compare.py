@@ -30,10 +30,9 @@ class Difference:
 def differences(kind: str, theirs: Json, ours: Json) -> list[Difference]:
     """List where the answers to one question differ."""
     left, right = _SHAPES[kind](theirs), _SHAPES[kind](ours)
-    for optional in ("steps", "errors.badValue"):
-        if theirs.get(optional) is None or ours.get(optional) is None:
-            left.pop(optional, None)
-            right.pop(optional, None)
+    if theirs.get("steps") is None or ours.get("steps") is None:  # they are optional
+        left.pop("steps", None)
+        right.pop("steps", None)
     return list(_walk("", left, right))
 
 
@@ -108,12 +107,12 @@ def _pool_status(answer: Json) -> Json:
 
 def _validate(answer: Json) -> Json:
     rows = [
-        {"field": row["field"], "type": row["type"], "detail": _words(row["detail"])}
+        {"field": row["field"], "type": row["type"], "detail": _words(row["detail"]), "badValue": row.get("badValue")}
         for row in answer.get("errors") or ()
     ]
     return {
         "verdict": verdict(answer),
-        "errors": sorted(rows, key=lambda row: (row["field"], row["type"], row["detail"])),
+        "errors": sorted(rows, key=lambda row: (row["field"], row["type"], row["detail"], str(row["badValue"]))),
         "decodeError": bool(answer.get("decodeError")),
         "strictErrors": sorted(answer.get("strictErrors") or ()),
     }

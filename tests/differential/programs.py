@@ -11,7 +11,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from tests.differential import build
 
@@ -37,9 +37,10 @@ def theirs() -> Sequence[str]:
 class Program:
     """One running program, started anew after it hung or died."""
 
-    def __init__(self, command: Sequence[str]) -> None:
+    def __init__(self, command: Sequence[str], limit: float = LIMIT + _GRACE) -> None:
         self._command = command
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as this object
+        self._limit = limit
+        self._errors: IO[bytes] | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._rest = b""
 
@@ -55,10 +56,11 @@ class Program:
             line = b""
         except TimeoutError:
             self.close()
-            return {"error": f"timeout: no answer within {LIMIT:.0f} s"}
+            return {"error": f"timeout: no answer within {self._limit:g} s"}
         if not line:
+            said = self._said()
             self.close()
-            return {"error": f"crash: {self._said()}"}
+            return {"error": f"crash: {said}"}
         try:
             answer: Json = json.loads(line)
         except ValueError:
@@ -71,8 +73,11 @@ class Program:
             self._process.kill()
             self._process.communicate()
             self._process, self._rest = None, b""
+        if self._errors:
+            self._errors.close()
 
     def _start(self) -> subprocess.Popen[bytes]:
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         self._process = subprocess.Popen(
             self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, bufsize=1 << 20
         )
@@ -81,7 +86,7 @@ class Program:
     def _line(self, process: subprocess.Popen[bytes]) -> bytes:
         assert process.stdout
         handle = process.stdout.fileno()
-        end = time.monotonic() + LIMIT + _GRACE
+        end = time.monotonic() + self._limit
         with selectors.DefaultSelector() as selector:
             selector.register(handle, selectors.EVENT_READ)
             while b"\n" not in self._rest:
@@ -95,6 +100,7 @@ class Program:
         return line
 
     def _said(self) -> str:
+        assert self._errors
         self._errors.seek(0)
         return self._errors.read().decode(errors="replace")[-600:]
 

@@ -1,0 +1,140 @@
+"""Worlds to measure by: each is one line, written piece by piece, for the biggest has 75 MB."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.differential.worlds.devices import Json
+
+DRIVER = "nic.example.com"
+
+
+def pool_status(nodes: int = 5_000, devices: int = 64, claims: int = 100_000) -> Iterator[str]:
+    """Write a cluster with one pool a node, and a claim for a third of the devices."""
+    yield '{"id": "poolstatus", "kind": "bench", "bench": "poolstatus", "taintRules": [], "request": '
+    yield json.dumps({"metadata": {"name": "all"}, "spec": {"driver": DRIVER, "limit": 1000}})
+    yield ', "slices": ['
+    for i in range(nodes):
+        yield ("," if i else "") + json.dumps(_slice(i, devices))
+    yield '], "claims": ['
+    for i in range(claims):
+        yield ("," if i else "") + json.dumps(_held(i, i % nodes, i // nodes % devices))
+    yield "]}\n"
+
+
+def allocate(nodes: int = 100, devices: int = 64, claims: int = 1_000) -> Iterator[str]:
+    """Write nodes with devices, and claims of four kinds that are placed one after the other."""
+    question: Json = {
+        "id": "allocate",
+        "kind": "bench",
+        "bench": "allocate",
+        "nodes": [{"metadata": {"name": f"node-{i}"}} for i in range(nodes)],
+        "slices": [_slice(i, devices) for i in range(nodes)],
+        "classes": [_class()],
+        "claims": [_claim(i) for i in range(claims)],
+    }
+    yield json.dumps(question) + "\n"
+
+
+def hard(devices: int = 14) -> Iterator[str]:
+    """Write one node and a claim that all but fits: each way to serve its first requests is tried in vain."""
+    requests = [
+        {"name": "pair", "exactly": {"deviceClassName": "nic", "count": 2}},
+        {"name": "near", "firstAvailable": [_wanted("fast", count=2), _wanted("any", count=1)]},
+        {"name": "last", "exactly": {"deviceClassName": "nic", "count": 2}},
+        {"name": "none", "exactly": {"deviceClassName": "nic", "selectors": [_cel(f'{_attributes()}.kind == "none"')]}},
+    ]
+    constraints = [{"requests": ["pair", "near"], "matchAttribute": f"{DRIVER}/numa"}]
+    claim = {
+        "metadata": {"name": "hard", "namespace": "ns", "uid": "uid-hard"},
+        "spec": {"devices": {"requests": requests, "constraints": constraints}},
+    }
+    question: Json = {
+        "id": "hard",
+        "kind": "bench",
+        "bench": "allocate",
+        "nodes": [{"metadata": {"name": "node-0"}}],
+        "slices": [_slice(0, devices)],
+        "classes": [_class()],
+        "claims": [claim] * 10,
+    }
+    yield json.dumps(question) + "\n"
+
+
+def write(lines: Iterator[str], path: Path) -> Path:
+    """Write a world to a file."""
+    with path.open("w") as file:
+        file.writelines(lines)
+    return path
+
+
+def _slice(node: int, devices: int) -> Json:
+    return {
+        "metadata": {"name": f"node-{node}-{DRIVER}"},
+        "spec": {
+            "driver": DRIVER,
+            "nodeName": f"node-{node}",
+            "pool": {"name": f"node-{node}", "generation": 1, "resourceSliceCount": 1},
+            "devices": [_device(i) for i in range(devices)],
+        },
+    }
+
+
+def _device(number: int) -> Json:
+    attributes = {
+        "kind": {"string": ("fast", "slow", "old")[number % 3]},
+        "numa": {"int": number % 2},
+        "root": {"string": f"pci{number % 8}"},
+    }
+    return {"name": f"dev-{number}", "attributes": attributes, "capacity": {"bandwidth": {"value": "10G"}}}
+
+
+def _held(number: int, node: int, device: int) -> Json:
+    result = {"request": "r0", "driver": DRIVER, "pool": f"node-{node}", "device": f"dev-{device}"}
+    return {
+        "metadata": {"name": f"claim-{number}", "namespace": "ns", "uid": f"uid-{number}"},
+        "spec": {"devices": {"requests": [{"name": "r0", "exactly": {"deviceClassName": "nic"}}]}},
+        "status": {"allocation": {"devices": {"results": [result]}}},
+    }
+
+
+def _claim(number: int) -> Json:
+    spec: Json = {"requests": [_one(number)]}
+    if number % 4 == 3:
+        spec["requests"] = [_one(0), {"name": "r1", "exactly": {"deviceClassName": "nic", "count": 2}}]
+        spec["constraints"] = [{"requests": ["r0", "r1"], "matchAttribute": f"{DRIVER}/numa"}]
+    metadata = {"name": f"claim-{number}", "namespace": "ns", "uid": f"uid-{number}"}
+    return {"metadata": metadata, "spec": {"devices": spec}}
+
+
+def _one(number: int) -> Json:
+    match number % 4:
+        case 1:
+            return {
+                "name": "r0",
+                "exactly": {"deviceClassName": "nic", "selectors": [_cel(f'{_attributes()}.kind == "fast"')]},
+            }
+        case 2:
+            return {"name": "r0", "firstAvailable": [_wanted("old", count=2), _wanted("slow", count=1)]}
+    return {"name": "r0", "exactly": {"deviceClassName": "nic", "count": 1 + number % 2}}
+
+
+def _wanted(kind: str, count: int) -> Json:
+    found: Json = {"name": kind, "deviceClassName": "nic", "count": count}
+    if kind != "any":
+        found["selectors"] = [_cel(f'{_attributes()}.kind == "{kind}"')]
+    return found
+
+
+def _class() -> Json:
+    return {"metadata": {"name": "nic"}, "spec": {"selectors": [_cel(f'device.driver == "{DRIVER}"')]}}
+
+
+def _cel(expression: str) -> Json:
+    return {"cel": {"expression": expression}}
+
+
+def _attributes() -> str:
+    return f'device.attributes["{DRIVER}"]'
