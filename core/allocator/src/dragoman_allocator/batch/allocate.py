@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
+from dragoman_allocator import reasons
 from dragoman_allocator.allocation import Allocator
 from dragoman_allocator.batch.line import Line
 from dragoman_allocator.decode import decode, decode_list, to_json
-from dragoman_allocator.errors import AllocationFailed, FailedOnNode, InvalidMember
+from dragoman_allocator.errors import InvalidMember
 from dragoman_allocator.features import Features
 from dragoman_allocator.objects import DeviceClass, DeviceTaintRule, Node, ResourceClaim, ResourceSlice, Struct
 from dragoman_allocator.objects.meta import JsonObject
@@ -17,20 +18,21 @@ T = TypeVar("T", bound=Struct)
 
 
 def answer(line: Line) -> JsonObject:
-    """Answer with ``results`` and ``steps``, or with ``error`` and ``errorOnNode`` (on this node only).
+    """Answer with ``results`` and ``steps``, or with ``error`` and ``errorOnNode`` (on this node only), and why.
 
     Raises ``InvalidInput``.
     """
-    allocator = World.of(line).allocator()
+    world = World.of(line)
     claims = objects(line, "claims", ResourceClaim)
     raw = line.raw("node")
     node = decode(Node, raw) if raw is not None else Node()
-    try:
-        outcome = allocator.allocate(claims, node)
-    except AllocationFailed as failure:
-        return {"results": None, "error": str(failure), "errorOnNode": isinstance(failure, FailedOnNode)}
-    results: Any = None if outcome.results is None else [to_json(result) for result in outcome.results]
-    return {"results": results, "steps": outcome.steps}
+    found = world.explainer().explain(claims, node, steps=None)
+    if found.error is not None:
+        failure = {"error": found.error, "errorOnNode": not found.everywhere}
+        return {"results": None, **failure, "reasons": reasons.to_json(found)}
+    if found.results is None:
+        return {"results": None, "steps": found.steps, "reasons": reasons.to_json(found)}
+    return {"results": [to_json(result) for result in found.results], "steps": found.steps}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,10 @@ class World:
     def allocator(self) -> Allocator:
         """Give an allocator for it. Raises ``InvalidInput``."""
         return Allocator(self.slices, self.classes, self.rules, self.allocated, self.features)
+
+    def explainer(self) -> reasons.Explainer:
+        """Give one that also says why not. Raises ``InvalidInput``."""
+        return reasons.Explainer(self.allocator(), self.slices, self.rules, self.allocated, self.features)
 
 
 def objects(line: Line, name: str, kind: type[T]) -> list[T]:
