@@ -8,12 +8,15 @@ from typing import Final
 from dragoman_allocator.cel import work
 from dragoman_allocator.cel.attributes import Evaluate
 from dragoman_allocator.cel.checker import TYPE_NAMES, Checker, Declarations
+from dragoman_allocator.cel.cost import Estimator
 from dragoman_allocator.cel.costs import LIMIT, Frame
 from dragoman_allocator.cel.devices import device_value, to_attribute, to_bool
-from dragoman_allocator.cel.errors import Aborted, CompileError, RefusedError
+from dragoman_allocator.cel.errors import CompileError
 from dragoman_allocator.cel.libraries import functions
 from dragoman_allocator.cel.parser import parse
 from dragoman_allocator.cel.plan import Planner
+from dragoman_allocator.cel.recursion import with_room
+from dragoman_allocator.cel.syntax import Node
 from dragoman_allocator.cel.types import ANY, BOOL, DEVICE, DYN, INT, QUANTITY, SEMVER, STRING, Kind, Type, map_of
 from dragoman_allocator.cel.validators import validate
 from dragoman_allocator.cel.values import Value
@@ -53,12 +56,12 @@ class Program:
 
     def measured(self, device: Value, limit: int = LIMIT) -> tuple[Value, int]:
         """Give the value and what its evaluation cost in CEL's units. Raises ``EvaluationError``."""
+        return with_room(lambda: self._measured(device, limit))
+
+    def _measured(self, device: Value, limit: int) -> tuple[Value, int]:
         frame = Frame(device, self._slots, limit)
         work.start()
-        try:
-            value = self._run(frame)
-        except RecursionError:
-            raise Aborted("operation cancelled: values are nested too deeply") from None
+        value = self._run(frame)
         frame.check()
         return value, frame.cost
 
@@ -78,6 +81,7 @@ class Environment:
         )
         self._selector = lru_cache(_CACHED)(self._compiled_selector)
         self._derived = lru_cache(_CACHED)(self._compiled_derived)
+        self.estimate = lru_cache(_CACHED)(self._estimate)
 
     def compile(self, expression: str, *, derived: bool = False) -> Program:
         """Compile a selector, or the expression of a derived attribute. Raises ``CompileError``.
@@ -88,6 +92,10 @@ class Environment:
         if isinstance(found, CompileError):
             raise found.with_traceback(None)
         return found
+
+    def _estimate(self, expression: str) -> int:
+        """Give what the expression may cost at most; 2**64 - 1 also for "unknown". Raises ``CompileError``."""
+        return with_room(lambda: Estimator().cost(self._checked(expression)[0]).most)
 
     def _compiled_selector(self, expression: str) -> Program | CompileError:
         try:
@@ -112,17 +120,17 @@ class Environment:
     def _compile(self, expression: str) -> Program:
         if len(expression.encode("utf-8", "surrogatepass")) > LONGEST:
             raise CompileError(f"Too long: may not be more than {LONGEST} bytes")
-        try:
-            return self._program(expression)
-        except RecursionError:
-            raise RefusedError("compilation failed: the expression is nested too deeply for this library") from None
+        return with_room(lambda: self._program(expression))
 
     def _program(self, expression: str) -> Program:
-        tree = parse(expression)
-        output = Checker(expression, self._declarations).check(tree)
+        tree, output = self._checked(expression)
         validate(tree, expression)
         planner = Planner(self._declarations.functions)
         return Program(expression, output, planner.plan(tree).run, planner.slots)
+
+    def _checked(self, expression: str) -> tuple[Node, Type]:
+        tree = parse(expression)
+        return tree, Checker(expression, self._declarations).check(tree)
 
 
 def printed(t: Type) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Collection
+from typing import Any, Final, TypeVar
 
 from dragoman_allocator.cel import literals
 from dragoman_allocator.cel.errors import CompileError
@@ -20,6 +20,9 @@ _SUMS: Final = ("+", "-")
 _PRODUCTS: Final = ("*", "/", "%")
 _NUMBERS: Final = ("int", "double")
 DEEPEST: Final = 250
+"""How deep rules of the grammar, and operators and selections, may be nested; the limit of cel-go."""
+
+N = TypeVar("N", bound=Node)
 
 
 def parse(text: str) -> Node:
@@ -37,7 +40,7 @@ class Parser:
         self.text = text
         self._tokens = tokens(text)
         self._next = 0
-        self._depth = 0
+        self._open = {"expression": 0, "relation": 0, "sum": 0}
 
     def expression(self) -> Node:
         """Read the whole text."""
@@ -74,23 +77,30 @@ class Parser:
         token = self._token
         return self.error(token.at, f"Syntax error: mismatched input '{token.text}' {wanted}".rstrip())
 
+    def _enter(self, rule: str) -> None:
+        self._open[rule] += 1
+        if self._open[rule] > DEEPEST:
+            raise _too_deep()
+
+    def _leave(self, rule: str) -> None:
+        self._open[rule] -= 1
+
     def _ternary(self) -> Node:
-        self._depth += 1
-        if self._depth > DEEPEST:
-            raise CompileError(
-                f"compilation failed: ERROR: <input>:-1:0: expression recursion limit exceeded: {DEEPEST}"
-            )
+        self._enter("expression")
         node = self._or()
         if self._token.kind == "?":
             at = self._take().at
             then = self._or()
             self._expect(":")
-            node = Call("_?_:_", [node, then, self._ternary()], at=at)
-        self._depth -= 1
+            node = _deeper(Call("_?_:_", [node, then, self._ternary()], at=at))
+        self._leave("expression")
         return node
 
     def _or(self) -> Node:
         return self._logical("||", "_||_")
+
+    def _and(self) -> Node:
+        return self._logical("&&", "_&&_")
 
     def _logical(self, operator: str, function: str) -> Node:
         read = self._and if operator == "||" else self._relation
@@ -100,43 +110,32 @@ class Parser:
         at, terms = self._token.at, [first]
         while self._skip(operator):
             terms.append(read())
-        return Call(function, terms, at=at)
-
-    def _and(self) -> Node:
-        return self._logical("&&", "_&&_")
+        return _as_deep(Call(function, terms, at=at), *terms)
 
     def _relation(self) -> Node:
-        node = self._sum()
-        chain = 0
-        while self._token.kind in _RELATIONS:
-            token = self._take()
-            function = "@in" if token.kind == "in" else f"_{token.kind}_"
-            node = Call(function, [node, self._sum()], at=token.at)
-            chain = self._chained(chain)
+        self._enter("relation")
+        node = self._operations(self._sum, _RELATIONS, "relation")
+        self._leave("relation")
         return node
 
     def _sum(self) -> Node:
-        return self._left_associative(_SUMS)
-
-    def _left_associative(self, operators: tuple[str, ...]) -> Node:
-        read = self._product if operators is _SUMS else self._unary
-        node = read()
-        chain = 0
-        while self._token.kind in operators:
-            token = self._take()
-            node = Call(f"_{token.kind}_", [node, read()], at=token.at)
-            chain = self._chained(chain)
+        self._enter("sum")
+        node = self._operations(self._product, _SUMS, "sum")
+        self._leave("sum")
         return node
 
     def _product(self) -> Node:
-        return self._left_associative(_PRODUCTS)
+        return self._operations(self._unary, _PRODUCTS, "sum")
 
-    def _chained(self, length: int) -> int:
-        if length + self._depth >= DEEPEST:
-            raise CompileError(
-                f"compilation failed: ERROR: <input>:-1:0: expression recursion limit exceeded: {DEEPEST}"
-            )
-        return length + 1
+    def _operations(self, read: Callable[[], Node], operators: Collection[str], rule: str) -> Node:
+        node = read()
+        while self._token.kind in operators:
+            token = self._take()
+            self._enter(rule)
+            function = "@in" if token.kind == "in" else f"_{token.kind}_"
+            node = _deeper(Call(function, [node, read()], at=token.at))
+            self._leave(rule)
+        return node
 
     def _unary(self) -> Node:
         kind, at = self._token.kind, self._token.at
@@ -146,15 +145,15 @@ class Parser:
         while self._skip(kind):
             count += 1
         node = self._member(signed=False)
-        return node if count % 2 == 0 else Call("!_" if kind == "!" else "-_", [node], at=at)
+        if count % 2 == 0:
+            return node
+        return _as_deep(Call("!_" if kind == "!" else "-_", [node], at=at), node)
 
     def _member(self, *, signed: bool = True) -> Node:
         node = self._primary(signed=signed)
-        chain = 0
         while self._token.kind in (".", "["):
             token = self._take()
             node = self._select(node, token.at) if token.kind == "." else self._index(node, token.at)
-            chain = self._chained(chain)
         return node
 
     def _select(self, node: Node, at: int) -> Node:
@@ -165,16 +164,16 @@ class Parser:
             raise self._unexpected("expecting IDENTIFIER")
         name = token.text.strip("`")
         if optional:
-            return Call("_?._", [node, Literal(value=name, at=token.at)], at=at)
+            return _deeper(Call("_?._", [node, Literal(value=name, at=token.at)], at=at))
         if token.kind == "ident" and self._token.kind == "(":
             return self._call(name, node)
-        return Select(node, name, at=at)
+        return _deeper(Select(node, name, at=at))
 
     def _index(self, node: Node, at: int) -> Node:
         function = "_[?_]" if self._skip("?") else "_[_]"
         index = self._ternary()
         self._expect("]")
-        return Call(function, [node, index], at=at)
+        return _deeper(Call(function, [node, index], at=at))
 
     def _call(self, name: str, target: Node | None) -> Node:
         at = self._expect("(").at
@@ -185,9 +184,11 @@ class Parser:
                 args.append(self._ternary())
             self._expect(")")
         try:
-            return expand(name, target, args, at) or Call(name, args, target, at=at)
+            node = expand(name, target, args, at) or Call(name, args, target, at=at)
         except MacroError as error:
             raise self.error(error.at, str(error)) from None
+        _as_deep(node, *args, *([] if target is None else [target]))
+        return node if target is None else _counted(node)
 
     def _primary(self, *, signed: bool) -> Node:
         token = self._token
@@ -236,7 +237,7 @@ class Parser:
             self._expect(":")
             fields.append((token.text.strip("`"), self._ternary()))
             self._separator("}")
-        return MessageNode(name, fields, at=at)
+        return _as_deep(MessageNode(name, fields, at=at), *(value for _, value in fields))
 
     def _separator(self, closing: str) -> None:
         if self._token.kind != closing:
@@ -253,7 +254,7 @@ class Parser:
                 optional.add(len(elements))
             elements.append(self._ternary())
             self._separator("]")
-        return ListNode(elements, frozenset(optional), at=at)
+        return _as_deep(ListNode(elements, frozenset(optional), at=at), *elements)
 
     def _map(self) -> Node:
         at = self._take().at
@@ -266,7 +267,7 @@ class Parser:
             self._expect(":")
             entries.append(Entry(key, self._ternary(), optional))
             self._separator("}")
-        return MapNode(entries, at=at)
+        return _as_deep(MapNode(entries, at=at), *(part for entry in entries for part in (entry.key, entry.value)))
 
     def _literal(self, *, signed: bool) -> Node:
         at = self._token.at
@@ -280,6 +281,28 @@ class Parser:
             return Literal(value=read(sign + token.text), at=at)
         except ValueError as error:
             raise self.error(at, str(error)) from None
+
+
+def _too_deep() -> CompileError:
+    return CompileError(f"compilation failed: ERROR: <input>:-1:0: expression recursion limit exceeded: {DEEPEST}")
+
+
+def _as_deep(node: N, *parts: Node) -> N:
+    """Note how deep operators and selections are nested within a part."""
+    node.depth = max((part.depth for part in parts), default=0)
+    return node
+
+
+def _counted(node: N) -> N:
+    node.depth += 1
+    if node.depth > DEEPEST:
+        raise _too_deep()
+    return node
+
+
+def _deeper(node: Call | Select) -> Node:
+    parts = [node.operand] if isinstance(node, Select) else node.args
+    return _counted(_as_deep(node, *parts))
 
 
 _READERS: Final[dict[str, Callable[[str], Any]]] = {

@@ -12,10 +12,12 @@ from dragoman_allocator.cel.types import Type
 class Node:
     """A part of an expression.
 
-    ``at`` is its offset in the text. ``type`` is set by the checker. ``constant`` is a type that a name stands for.
+    ``at`` is its offset in the text, ``depth`` how deep operators and selections are nested in it. The checker sets
+    ``type``.
     """
 
     at: int = 0
+    depth: int = 0
     type: Type | None = None
 
 
