@@ -58,10 +58,6 @@ def size(value: Value) -> int:
     return _SIZES[cls](value) if cls in _SIZES else 1
 
 
-def _tenth(length: int) -> int:
-    return -(-length // 10)
-
-
 def _part(length: int, factor: float) -> int:
     return ceil(length * factor)
 
@@ -95,7 +91,7 @@ def _regex(args: tuple[Value, ...], _: Value) -> int:
 
 
 def _contains_ip(args: tuple[Value, ...], _: Value) -> int:
-    return _part(2 * size(args[0]), 0.1) + (_tenth(len(args[1])) if type(args[1]) is str else 0)
+    return _part(2 * size(args[0]), 0.1)
 
 
 def _contains_cidr(args: tuple[Value, ...], result: Value) -> int:
@@ -141,6 +137,8 @@ BY_OVERLOAD: Final[dict[str, Price]] = {
     "list_sets_intersects_list": _product(1),
     "list_sets_equivalent_list": _product(2),
     "cidr_ip": _one,
+    "cidr_contains_ip_string": lambda args, result: _contains_ip(args, result) + _part(size(args[1]), 0.1),
+    "cidr_contains_cidr_string": lambda args, result: _contains_cidr(args, result) + _part(size(args[1]), 0.1),
 }
 _SORTED: Final = (
     "int", "uint", "double", "bool", "google.protobuf.Duration", "google.protobuf.Timestamp", "string", "bytes",

@@ -219,7 +219,7 @@ def add(a: Value, b: Value) -> Value:
     if cls in LISTS and type(b) in LISTS:
         return _join(a, b)
     if {cls, type(b)} == {Duration, Timestamp}:
-        return bounded(Timestamp, int(a) + int(b))
+        return _moved(a if cls is Timestamp else b, int(b if cls is Timestamp else a))
     raise no_such_overload()
 
 
@@ -233,6 +233,11 @@ def _join(a: list[Value], b: list[Value]) -> list[Value]:
     return Joined((*a, *b))
 
 
+def _moved(moment: Timestamp, nanoseconds: int) -> Timestamp:
+    moved: Timestamp = bounded(Timestamp, int(moment) + nanoseconds)
+    return moved.at(moment.offset)
+
+
 def subtract(a: Value, b: Value) -> Value:
     """Give ``a - b``. Raises ``EvaluationError``."""
     cls, other = type(a), type(b)
@@ -244,7 +249,7 @@ def subtract(a: Value, b: Value) -> Value:
         if cls in _BOUNDS:
             return bounded(cls, int(a) - int(b))
     if cls is Timestamp and other is Duration:
-        return bounded(Timestamp, int(a) - int(b))
+        return _moved(a, -int(b))
     raise no_such_overload()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Any, Final
 
@@ -18,11 +19,40 @@ class InvalidPattern(EvaluationError):
     """The text is no regular expression."""
 
 
+_QUOTED_OR_ESCAPED: Final = re.compile(
+    r"\\Q.*?(?:\\E|$)|\\(?P<sign>[pP])\{(?P<negated>\^?)(?P<name>[^}]*)\}|\\(?P<other>.)", re.DOTALL
+)
+_NAMES: Final = {
+    "closepunctuation": "Pe", "combiningmark": "M", "connectorpunctuation": "Pc", "control": "Cc", "cntrl": "Cc",
+    "currencysymbol": "Sc", "dashpunctuation": "Pd", "decimalnumber": "Nd", "digit": "Nd", "enclosingmark": "Me",
+    "finalpunctuation": "Pf", "format": "Cf", "initialpunctuation": "Pi", "letter": "L", "letternumber": "Nl",
+    "lineseparator": "Zl", "lowercaseletter": "Ll", "mark": "M", "mathsymbol": "Sm", "modifierletter": "Lm",
+    "modifiersymbol": "Sk", "nonspacingmark": "Mn", "number": "N", "openpunctuation": "Ps", "other": "C",
+    "otherletter": "Lo", "othernumber": "No", "otherpunctuation": "Po", "othersymbol": "So", "paragraphseparator": "Zp",
+    "privateuse": "Co", "punctuation": "P", "punct": "P", "separator": "Z", "spaceseparator": "Zs", "spacingmark": "Mc",
+    "surrogate": "Cs", "symbol": "S", "titlecaseletter": "Lt", "uppercaseletter": "Lu",
+}  # fmt: skip
+_UNTOLD: Final = frozenset(("cn", "lc", "ascii", "assigned", "unassigned", "casedletter"))
+
+
+def _as_re2(match: re.Match[str]) -> str:
+    """Write an escape of Go as RE2 has it: names of character classes in one spelling, no single bytes."""
+    if match["other"] == "C":
+        raise InvalidPattern("error parsing regexp: invalid escape sequence: `\\C`")
+    if match["name"] is None:
+        return match[0]
+    name = re.sub("[ _-]", "", match["name"]).lower()
+    if name in _UNTOLD:
+        raise InvalidPattern(f"the character class {match['name']} is not supported by this library")
+    short = _NAMES.get(name) or (name.capitalize() if len(name) <= 2 or name == "any" else match["name"])
+    return f"\\{match['sign']}{{{match['negated']}{short}}}"
+
+
 @lru_cache(maxsize=1024)
 def compiled(pattern: str) -> Any:
     """Compile a pattern. Raises ``InvalidPattern``."""
     try:
-        return re2.compile(pattern, _OPTIONS)
+        return re2.compile(_QUOTED_OR_ESCAPED.sub(_as_re2, pattern), _OPTIONS)
     except (re2.error, ValueError) as error:
         raise InvalidPattern(f"error parsing regexp: {error}") from None
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal
-from typing import Final
+from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from dragoman_allocator.cel.errors import EvaluationError
@@ -31,6 +31,11 @@ _TIME: Final = re.compile(
 )
 _EPOCH: Final = date(1970, 1, 1).toordinal()
 _LIMIT: Final = 2**63
+_NUMBER: Final = re.compile("[+-]?[0-9]{1,9}")
+_CYCLE: Final = 146_097 * 86_400
+"""Seconds of 400 years, after which the calendar repeats itself."""
+_SAFE: Final = 60_000_000_000
+"""Seconds from 1970 within which no zone leaves the years that ``datetime`` knows."""
 
 
 def _no_duration() -> EvaluationError:
@@ -98,40 +103,55 @@ def _valid(match: re.Match[str]) -> bool:
 def text_of_timestamp(value: Timestamp) -> str:
     """Print a point in time with the offset that it was written with."""
     seconds, nanos = divmod(int(value), _SECOND)
-    shown = datetime(1970, 1, 1) + timedelta(seconds=seconds + value.offset)
+    shown = civil(seconds + value.offset)
     part = f".{nanos:09d}".rstrip("0") if nanos else ""
     hours, minutes = divmod(abs(value.offset) // 60, 60)
     zone = f"{'-' if value.offset < 0 else '+'}{hours:02d}:{minutes:02d}" if value.offset else "Z"
-    return f"{shown.year:04d}-{shown.month:02d}-{shown.day:02d}T{shown:%H:%M:%S}{part}{zone}"
+    return f"{shown.year:04d}-{shown.moment:%m-%dT%H:%M:%S}{part}{zone}"
 
 
-def local(value: Timestamp, zone: str = "UTC") -> datetime:
-    """Give the date and time of a point in time in a zone: a name of the IANA data base or an offset.
+class Civil(NamedTuple):
+    """A date and time without a zone; ``moment`` is right but for its year, which ``datetime`` may not know."""
 
-    Raises ``EvaluationError``.
-    """
+    year: int
+    moment: datetime
+
+
+def civil(seconds: int) -> Civil:
+    """Give date and time of seconds since 1970."""
+    cycles = (seconds > _SAFE) - (seconds < -_SAFE)
+    moment = datetime(1970, 1, 1) + timedelta(seconds=seconds - cycles * _CYCLE)
+    return Civil(moment.year + 400 * cycles, moment)
+
+
+def local(value: Timestamp, zone: str = "UTC") -> Civil:
+    """Give date and time in a zone: a name of the IANA data base or an offset. Raises ``EvaluationError``."""
     seconds = int(value) // _SECOND
-    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
-    try:
-        return moment.astimezone(_zone(zone))
-    except (OverflowError, ValueError):
-        raise EvaluationError(f"unknown time zone {zone}") from None
+    return civil(seconds + _offset_at(seconds, zone))
 
 
-def _zone(name: str) -> tzinfo:
+def _offset_at(seconds: int, name: str) -> int:
     if ":" in name:
         return _offset(name)
     if name in ("", "UTC"):
-        return UTC
+        return 0
+    inside = min(max(seconds, -_SAFE), _SAFE)
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=inside)
+    offset = moment.astimezone(_zone(name)).utcoffset()
+    assert offset is not None
+    return int(offset.total_seconds())
+
+
+def _zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise EvaluationError(f"unknown time zone {name}") from None
 
 
-def _offset(text: str) -> tzinfo:
+def _offset(text: str) -> int:
     hours_text, _, minutes_text = text.partition(":")
-    if not re.fullmatch(r"[+-]?[0-9]{1,18}", hours_text) or not re.fullmatch(r"[+-]?[0-9]{1,18}", minutes_text):
+    if not _NUMBER.fullmatch(hours_text) or not _NUMBER.fullmatch(minutes_text):
         raise EvaluationError(f'strconv.Atoi: parsing "{text}": invalid syntax')
     hours, minutes = int(hours_text), int(minutes_text)
-    return timezone(timedelta(minutes=hours * 60 - minutes if text[0] == "-" else hours * 60 + minutes))
+    return 60 * (hours * 60 - minutes if text[0] == "-" else hours * 60 + minutes)

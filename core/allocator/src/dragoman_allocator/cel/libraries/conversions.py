@@ -18,6 +18,7 @@ _INT: Final = re.compile(r"[+-]?[0-9]+")
 _UINT: Final = re.compile(r"[0-9]+")
 _DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _SPECIAL: Final = re.compile(r"[+-]?(?:inf|infinity|nan)", re.IGNORECASE)
+_BETWEEN_DIGITS: Final = re.compile(r"(?<=[0-9])_(?=[0-9])")
 _HEX: Final = re.compile(r"([+-]?)0[xX]_?([0-9a-fA-F_]*\.?[0-9a-fA-F_]*)[pP]([+-]?[0-9]+)")
 _TRUE: Final = ("1", "t", "T", "TRUE", "true", "True")
 _FALSE: Final = ("0", "f", "F", "FALSE", "false", "False")
@@ -63,7 +64,8 @@ def double_of_text(text: str) -> float:
         if "nan" in text.lower() and text[0] in "+-":
             raise _failed("string", "double")
         return float(text)
-    value = float(text) if _DECIMAL.fullmatch(text) else _hexadecimal(text)
+    digits = _BETWEEN_DIGITS.sub("", text)
+    value = float(digits) if _DECIMAL.fullmatch(digits) else _hexadecimal(text)
     if isinf(value):
         raise _failed("string", "double")
     return value

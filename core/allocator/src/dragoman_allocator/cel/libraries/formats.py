@@ -37,7 +37,7 @@ values.UNHASHABLE.add(Format)
 
 
 def _label_1035(name: str) -> list[str]:
-    found = ["must be no more than 63 bytes"] if names.size(name) > names.LABEL_LENGTH else []
+    found = ["must be no more than 63 characters"] if names.size(name) > names.LABEL_LENGTH else []
     if not re.fullmatch(_LABEL_1035, name):
         rule = (
             "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic "
@@ -54,6 +54,11 @@ def _as_prefix(check: Callable[[str], Sequence[str]]) -> Callable[[str], Sequenc
         return check(f"{name[:-2]}a" if len(name) > 1 and name.endswith("-") else name)
 
     return run
+
+
+def _in_characters(check: Callable[[str], Sequence[str]]) -> Callable[[str], Sequence[str]]:
+    """Complain about lengths with the older text of the API server."""
+    return lambda name: [text.replace(" bytes", " characters") for text in check(name)]
 
 
 def _unless(test: Callable[[str], object], complaint: str) -> Callable[[str], Sequence[str]]:
@@ -74,12 +79,12 @@ def _is_datetime(text: str) -> bool:
 
 
 FORMATS: Final = {
-    "dns1123Label": Format("DNS1123Label", names.label, 30),
-    "dns1123Subdomain": Format("DNS1123Subdomain", names.subdomain, 60),
+    "dns1123Label": Format("DNS1123Label", _in_characters(names.label), 30),
+    "dns1123Subdomain": Format("DNS1123Subdomain", _in_characters(names.subdomain), 60),
     "dns1035Label": Format("DNS1035Label", _label_1035, 30),
     "qualifiedName": Format("QualifiedName", names.label_key, 60),
-    "dns1123LabelPrefix": Format("DNS1123LabelPrefix", _as_prefix(names.label), 30),
-    "dns1123SubdomainPrefix": Format("DNS1123SubdomainPrefix", _as_prefix(names.subdomain), 60),
+    "dns1123LabelPrefix": Format("DNS1123LabelPrefix", _as_prefix(_in_characters(names.label)), 30),
+    "dns1123SubdomainPrefix": Format("DNS1123SubdomainPrefix", _as_prefix(_in_characters(names.subdomain)), 60),
     "dns1035LabelPrefix": Format("DNS1035LabelPrefix", _as_prefix(_label_1035), 30),
     "labelValue": Format("LabelValue", names.label_value, 40),
     "uri": Format("URI", _unless(urls.is_request, "invalid URI"), 1103),

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from datetime import datetime
 from math import trunc
 from typing import Final
 
 from dragoman_allocator.cel.functions import Overload, method
-from dragoman_allocator.cel.temporal import local
+from dragoman_allocator.cel.temporal import Civil, local
 from dragoman_allocator.cel.values import Duration, Timestamp
 
-_PARTS: Final[tuple[tuple[str, str, Callable[[datetime], int]], ...]] = (
+_PARTS: Final[tuple[tuple[str, str, Callable[[Civil], int]], ...]] = (
     ("getFullYear", "timestamp_to_year", lambda t: t.year),
-    ("getMonth", "timestamp_to_month", lambda t: t.month - 1),
-    ("getDayOfYear", "timestamp_to_day_of_year", lambda t: t.timetuple().tm_yday - 1),
-    ("getDayOfMonth", "timestamp_to_day_of_month", lambda t: t.day - 1),
-    ("getDate", "timestamp_to_day_of_month_1_based", lambda t: t.day),
-    ("getDayOfWeek", "timestamp_to_day_of_week", lambda t: t.isoweekday() % 7),
-    ("getHours", "timestamp_to_hours", lambda t: t.hour),
-    ("getMinutes", "timestamp_to_minutes", lambda t: t.minute),
-    ("getSeconds", "timestamp_to_seconds", lambda t: t.second),
+    ("getMonth", "timestamp_to_month", lambda t: t.moment.month - 1),
+    ("getDayOfYear", "timestamp_to_day_of_year", lambda t: t.moment.timetuple().tm_yday - 1),
+    ("getDayOfMonth", "timestamp_to_day_of_month", lambda t: t.moment.day - 1),
+    ("getDate", "timestamp_to_day_of_month_1_based", lambda t: t.moment.day),
+    ("getDayOfWeek", "timestamp_to_day_of_week", lambda t: t.moment.isoweekday() % 7),
+    ("getHours", "timestamp_to_hours", lambda t: t.moment.hour),
+    ("getMinutes", "timestamp_to_minutes", lambda t: t.moment.minute),
+    ("getSeconds", "timestamp_to_seconds", lambda t: t.moment.second),
 )
 
 
-def _part(read: Callable[[datetime], int]) -> Callable[..., int]:
+def _part(read: Callable[[Civil], int]) -> Callable[..., int]:
     def run(value: Timestamp, zone: str = "UTC") -> int:
         return read(local(value, zone))
 

@@ -99,7 +99,7 @@ def _unescape(text: str, *, host: bool = False, zone: bool = False) -> bytes:
 
 
 def _text(raw: bytes) -> str:
-    return raw.decode("utf-8", "surrogateescape")
+    return raw.decode("utf-8", "replace")
 
 
 def parse(text: str, *, request: bool) -> Location:
