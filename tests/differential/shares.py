@@ -29,8 +29,8 @@ def _backtracked(question: Json, answer: Json) -> bool:
     """Tell whether the search took more steps than the way that it found in the end has."""
     straight = 1
     for claim, result in zip(question["claims"], answer["results"], strict=True):
-        requests = claim["spec"]["devices"]["requests"]
-        straight += 1 + len(requests) + sum("firstAvailable" in request for request in requests)
+        requests = ((claim.get("spec") or {}).get("devices") or {}).get("requests") or []
+        straight += 1 + len(requests) + sum(bool(request.get("firstAvailable")) for request in requests)
         straight += len(result["devices"].get("results") or ())
     return int(answer.get("steps") or 0) > straight
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.differential.worlds import allocate, cel, pods, pool_status, quantities, validation
+from tests.differential.worlds import allocate, cel, pods, pool_status, quantities, spoil, validation
 from tests.differential.worlds.dice import Dice
 
 KINDS: dict[str, Callable[[Dice, str], dict[str, Any]]] = {
@@ -17,13 +17,22 @@ KINDS: dict[str, Callable[[Dice, str], dict[str, Any]]] = {
     "podAllocatable": pods.make,
 }
 
-SIZES = ("small", "mixed", "hard")
+SIZES = ("small", "mixed", "hard", "wild")
+"""``wild``: a mixed one, of which something is spoilt that an API server would not let pass."""
+
+_KEPT = {"gates", "features", "expression"}
 
 
 def make(kind: str, size: str, seed: int, number: int) -> dict[str, Any]:
     """Make one question; its ``id`` names it for good."""
     name = f"{kind}.{size}.{seed}.{number}"
-    return {"id": name, "kind": kind} | KINDS[kind](Dice(name), size)
+    dice = Dice(name)
+    question = KINDS[kind](dice, "mixed" if size == "wild" else size)
+    if size == "wild":
+        for _ in range(dice.number(1, 3)):
+            # Two objects of one kind never share a name, so names are left alone.
+            spoil.one(dice, question, (dice.one(sorted(question.keys() - _KEPT)),), but="metadata")
+    return {"id": name, "kind": kind} | question
 
 
 def again(name: str) -> dict[str, Any]:

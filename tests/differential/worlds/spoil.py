@@ -29,17 +29,19 @@ _EXPRESSIONS = [
 _DEEP = "".join(f"[0,1,2,3,4,5,6,7,8,9].all(v{i}, " for i in range(7)) + 'device.driver.matches("a+b")' + ")" * 7
 
 
-def one(dice: Dice, made: Json, root: Path) -> None:
-    """Change something below ``root``."""
-    paths = [path for path in _paths(made) if path[: len(root)] == root and len(path) > len(root)]
+def one(dice: Dice, made: Json, root: Path, but: str = "") -> None:
+    """Change something below ``root``, and nothing in members of the name ``but``."""
+    paths = [path for path in _paths(made) if path[: len(root)] == root and len(path) > len(root) and but not in path]
     if not paths:
         return
     path = dice.one(paths)
     holder, key = _at(made, path[:-1]), path[-1]
     value = holder[key]
-    match dice.number(0, 7):
+    match dice.number(0, 9):
         case 0:
             del holder[key]
+        case 4 | 5:
+            holder[key] = deepcopy(dice.one([_at(made, other) for other in paths if other[-1] == key]))
         case 1:
             holder[key] = dice.one(_OTHERS)
         case 2 if isinstance(holder, dict):
