@@ -37,6 +37,7 @@ class Recorder(Relay):
         self._kept: list[list[Frame]] = []
         self._left: dict[tuple[int, str], bytes] = {}
         self._lock = threading.Lock()
+        place.parent.mkdir(parents=True, exist_ok=True)
         super().__init__(place, target)
 
     def connections(self) -> list[list[Frame]]:
