@@ -42,6 +42,7 @@ class Checking:
         self._library = library
         self._view = view
         self._target = target
+        self._takes_all = takes_all
         self._order = _ORDER_OF_ALL if takes_all else _ORDER
         rules = facts.rules
         self._refuse_skips = rules.copy is Copy.EXPERIMENTAL and not (
@@ -122,6 +123,8 @@ class Checking:
 
     def _used(self, device: DeviceRecord, amounts: Amounts) -> Iterator[Finding]:
         held = self._facts.holders(device.id)
+        # A request for all devices leaves out those that could not serve it if they were free.
+        unwanted = self._takes_all and not (self._facts.rules.fixed and amounts.fit_alone())
         for name, taken in amounts.taken:
             total = parse((device.spec.capacity or {})[name].value)
             free = total - parse(f"{device.use.consumed.get(name, 0)}n")
@@ -130,7 +133,7 @@ class Checking:
             asked = amounts.recorded[name]
             text = f"capacity {name}: {asked} asked for, {free.text} of {total.text} free"
             yield Finding(
-                check=Check.CAPACITY_USED,
+                check=Check.CAPACITY_UNFIT if unwanted else Check.CAPACITY_USED,
                 text=f"{text}, shared by {_named(held)}" if held else text,
                 data={"capacity": name, "asked": asked, "free": free.text, "total": total.text, **_holders(held)},
             )

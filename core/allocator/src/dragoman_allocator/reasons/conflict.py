@@ -87,6 +87,8 @@ def _refused(reasons: Iterable[RequestReasons], refusals: Refusals) -> Counter[C
         for each in request.devices:
             if not each.findings:
                 found.update(set(by_device.get(each.device, ())))
+    if len(found) > 1:
+        del found[Check.IN_USE]  # by one of these requests, which explains nothing
     return found
 
 
