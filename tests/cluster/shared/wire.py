@@ -6,6 +6,7 @@ import contextlib
 import http.client
 import itertools
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,6 +21,8 @@ GROUP = "/apis/resource.k8s.io/v1"
 SLICES = f"{GROUP}/resourceslices"
 
 _numbers = itertools.count(1)
+_KEPT = 30.0
+"""Seconds that a connection may be idle; servers close it after some minutes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,7 @@ class Wire:
         self._forget = forget
         self._headers = dict(headers or {})
         self._kept: http.client.HTTPConnection | None = None
+        self._used = 0.0
 
     def forget(self) -> None:
         """Make the server forget its changes up to now."""
@@ -77,7 +81,10 @@ class Wire:
         self, method: str, path: str, body: Any = None, *, content: str = "application/json", **query: str
     ) -> Answer:
         """Send a request."""
+        if time.monotonic() - self._used > _KEPT:
+            self.close()
         connection = self._kept = self._kept or self._connect()
+        self._used = time.monotonic()
         target = f"{path}?{urlencode(query)}" if query else path
         sent = None if body is None else json.dumps(body)
         connection.request(method, target, sent, self._headers | {"Content-Type": content})
