@@ -86,7 +86,7 @@ def _allocation(result: Json | None) -> Json | None:
 
 
 def _device(result: Json) -> Json:
-    found = {key: value for key, value in result.items() if value not in (None, [], {})}
+    found = {key: value for key, value in result.items() if value not in (None, "", [], {})}
     if re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", str(found.get("shareID", ""))):
         found["shareID"] = "<share>"
     if found.get("consumedCapacity"):
