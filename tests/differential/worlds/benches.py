@@ -9,6 +9,7 @@ from pathlib import Path
 from tests.differential.worlds.devices import Json
 
 DRIVER = "nic.example.com"
+PARTS = "parts.example.com"
 
 
 def pool_status(nodes: int = 5_000, devices: int = 64, claims: int = 100_000) -> Iterator[str]:
@@ -32,35 +33,66 @@ def allocate(nodes: int = 100, devices: int = 64, claims: int = 1_000) -> Iterat
         "bench": "allocate",
         "nodes": [{"metadata": {"name": f"node-{i}"}} for i in range(nodes)],
         "slices": [_slice(i, devices) for i in range(nodes)],
-        "classes": [_class()],
+        "classes": [_class(DRIVER)],
         "claims": [_claim(i) for i in range(claims)],
     }
     yield json.dumps(question) + "\n"
 
 
-def hard(devices: int = 14) -> Iterator[str]:
-    """Write one node and a claim that all but fits: each way to serve its first requests is tried in vain."""
-    requests = [
-        {"name": "pair", "exactly": {"deviceClassName": "nic", "count": 2}},
-        {"name": "near", "firstAvailable": [_wanted("fast", count=2), _wanted("any", count=1)]},
-        {"name": "last", "exactly": {"deviceClassName": "nic", "count": 2}},
-        {"name": "none", "exactly": {"deviceClassName": "nic", "selectors": [_cel(f'{_attributes()}.kind == "none"')]}},
-    ]
-    constraints = [{"requests": ["pair", "near"], "matchAttribute": f"{DRIVER}/numa"}]
-    claim = {
-        "metadata": {"name": "hard", "namespace": "ns", "uid": "uid-hard"},
-        "spec": {"devices": {"requests": requests, "constraints": constraints}},
-    }
+def hard(devices: int = 14, repeats: int = 10) -> Iterator[str]:
+    """Write one node and claims that all but fit: each way to serve their first requests is tried in vain."""
     question: Json = {
         "id": "hard",
         "kind": "bench",
         "bench": "allocate",
         "nodes": [{"metadata": {"name": "node-0"}}],
-        "slices": [_slice(0, devices)],
-        "classes": [_class()],
-        "claims": [claim] * 10,
+        "slices": [_slice(0, devices), *_partitions(devices)],
+        "classes": [_class(DRIVER), _class(PARTS)],
+        "claims": _hopeless() * repeats,
     }
     yield json.dumps(question) + "\n"
+
+
+def _hopeless() -> list[Json]:
+    """Make claims that fail by a selector, by counters, by capacity and by what must be distinct."""
+    pair = {"name": "pair", "exactly": {"deviceClassName": DRIVER, "count": 2}}
+    near = {"name": "near", "firstAvailable": [_wanted("fast", count=2), _wanted("any", count=1)]}
+    more = {"name": "more", "exactly": {"deviceClassName": DRIVER, "count": 2}}
+    none = {
+        "name": "none",
+        "exactly": {"deviceClassName": DRIVER, "selectors": [_cel(f'{_attributes()}.kind == "none"')]},
+    }
+    parts = [{"name": f"part-{i}", "exactly": {"deviceClassName": PARTS}} for i in range(5)]
+    big = {"name": "big", "exactly": {"deviceClassName": DRIVER, "capacity": {"requests": {"bandwidth": "20G"}}}}
+    match = {"requests": ["pair", "near"], "matchAttribute": f"{DRIVER}/numa"}
+    distinct = {"requests": ["pair", "more"], "distinctAttribute": f"{DRIVER}/kind"}
+    return [
+        _waiting("selector", [pair, near, more, none], [match]),
+        _waiting("counters", parts, []),
+        _waiting("capacity", [pair, near, big], []),
+        _waiting("distinct", [near, pair, more], [distinct]),
+    ]
+
+
+def _waiting(name: str, requests: list[Json], constraints: list[Json]) -> Json:
+    return {
+        "metadata": {"name": name, "namespace": "ns", "uid": f"uid-{name}"},
+        "spec": {"devices": {"requests": requests, "constraints": constraints}},
+    }
+
+
+def _partitions(devices: int) -> list[Json]:
+    """Make a pool whose counters are enough for four devices at once."""
+    counters = {"set": {"memory": {"value": "4"}}}
+    takes = [{"counterSet": "set", "counters": {"memory": {"value": "1"}}}]
+    base = {"driver": PARTS, "nodeName": "node-0"}
+    pool = {"name": "parts", "generation": 1, "resourceSliceCount": 2}
+    parts = [{"name": f"part-{i}", "consumesCounters": takes} for i in range(devices // 2)]
+    sets = [{"name": name, "counters": inner} for name, inner in counters.items()]
+    return [
+        {"metadata": {"name": "parts-0"}, "spec": base | {"pool": pool, "devices": parts}},
+        {"metadata": {"name": "parts-1"}, "spec": base | {"pool": pool, "sharedCounters": sets}},
+    ]
 
 
 def write(lines: Iterator[str], path: Path) -> Path:
@@ -95,7 +127,7 @@ def _held(number: int, node: int, device: int) -> Json:
     result = {"request": "r0", "driver": DRIVER, "pool": f"node-{node}", "device": f"dev-{device}"}
     return {
         "metadata": {"name": f"claim-{number}", "namespace": "ns", "uid": f"uid-{number}"},
-        "spec": {"devices": {"requests": [{"name": "r0", "exactly": {"deviceClassName": "nic"}}]}},
+        "spec": {"devices": {"requests": [{"name": "r0", "exactly": {"deviceClassName": DRIVER}}]}},
         "status": {"allocation": {"devices": {"results": [result]}}},
     }
 
@@ -103,7 +135,7 @@ def _held(number: int, node: int, device: int) -> Json:
 def _claim(number: int) -> Json:
     spec: Json = {"requests": [_one(number)]}
     if number % 4 == 3:
-        spec["requests"] = [_one(0), {"name": "r1", "exactly": {"deviceClassName": "nic", "count": 2}}]
+        spec["requests"] = [_one(0), {"name": "r1", "exactly": {"deviceClassName": DRIVER, "count": 2}}]
         spec["constraints"] = [{"requests": ["r0", "r1"], "matchAttribute": f"{DRIVER}/numa"}]
     metadata = {"name": f"claim-{number}", "namespace": "ns", "uid": f"uid-{number}"}
     return {"metadata": metadata, "spec": {"devices": spec}}
@@ -114,22 +146,22 @@ def _one(number: int) -> Json:
         case 1:
             return {
                 "name": "r0",
-                "exactly": {"deviceClassName": "nic", "selectors": [_cel(f'{_attributes()}.kind == "fast"')]},
+                "exactly": {"deviceClassName": DRIVER, "selectors": [_cel(f'{_attributes()}.kind == "fast"')]},
             }
         case 2:
             return {"name": "r0", "firstAvailable": [_wanted("old", count=2), _wanted("slow", count=1)]}
-    return {"name": "r0", "exactly": {"deviceClassName": "nic", "count": 1 + number % 2}}
+    return {"name": "r0", "exactly": {"deviceClassName": DRIVER, "count": 1 + number % 2}}
 
 
 def _wanted(kind: str, count: int) -> Json:
-    found: Json = {"name": kind, "deviceClassName": "nic", "count": count}
+    found: Json = {"name": kind, "deviceClassName": DRIVER, "count": count}
     if kind != "any":
         found["selectors"] = [_cel(f'{_attributes()}.kind == "{kind}"')]
     return found
 
 
-def _class() -> Json:
-    return {"metadata": {"name": "nic"}, "spec": {"selectors": [_cel(f'device.driver == "{DRIVER}"')]}}
+def _class(driver: str) -> Json:
+    return {"metadata": {"name": driver}, "spec": {"selectors": [_cel(f'device.driver == "{driver}"')]}}
 
 
 def _cel(expression: str) -> Json:
