@@ -4,6 +4,6 @@ Selectors and derived attributes (KEP-4381, KEP-6080), as the scheduler of Kuber
 """
 
 from dragoman_allocator.cel.environment import Environment, Program
-from dragoman_allocator.cel.errors import BudgetExceeded, CompileError, EvaluationError, RefusedError
+from dragoman_allocator.cel.errors import Aborted, CompileError, EvaluationError, RefusedError
 
-__all__ = ["BudgetExceeded", "CompileError", "Environment", "EvaluationError", "Program", "RefusedError"]
+__all__ = ["Aborted", "CompileError", "Environment", "EvaluationError", "Program", "RefusedError"]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from dragoman_allocator.cel.attributes import Evaluate
 from dragoman_allocator.cel.costs import Frame, Price, size
-from dragoman_allocator.cel.errors import Aborted, CompileError, EvaluationError, no_such_overload
+from dragoman_allocator.cel.errors import CompileError, EvaluationError, no_such_overload
 from dragoman_allocator.cel.functions import Function, Overload, Run
 from dragoman_allocator.cel.operators import Members, equal
 from dragoman_allocator.cel.regexes import InvalidPattern, compiled
@@ -26,8 +26,6 @@ def conjunction(terms: tuple[Evaluate, ...]) -> Evaluate:
         for term in terms:
             try:
                 value = term(frame)
-            except Aborted:
-                raise
             except EvaluationError as error:
                 failure = failure or error
                 continue
@@ -50,8 +48,6 @@ def disjunction(terms: tuple[Evaluate, ...]) -> Evaluate:
         for term in terms:
             try:
                 value = term(frame)
-            except Aborted:
-                raise
             except EvaluationError as error:
                 failure = failure or error
                 continue
@@ -80,24 +76,12 @@ def conditional(condition: Evaluate, then: Evaluate, other: Evaluate) -> Evaluat
     return run
 
 
-@contextmanager
-def _ignored() -> Iterator[None]:
-    try:
-        yield
-    except Aborted:
-        raise
-    except EvaluationError:
-        pass
-
-
 def _both(frame: Frame, first: Evaluate, second: Evaluate) -> tuple[Value, Value]:
     """Evaluate two arguments; the second also where the first fails, since it may cost too much."""
     try:
         value = first(frame)
-    except Aborted:
-        raise
     except EvaluationError:
-        with _ignored():
+        with suppress(EvaluationError):
             second(frame)
         raise
     return value, second(frame)
@@ -125,8 +109,6 @@ def inequality(left: Evaluate, right: Evaluate) -> Evaluate:
         frame.cost += -(-min(size(a), size(b)) // 10) - 1
         try:
             return not equal(a, b)
-        except Aborted:
-            raise
         except EvaluationError:
             return True
 
@@ -140,8 +122,6 @@ def not_strictly_false(term: Evaluate) -> Evaluate:
         frame.cost += 1
         try:
             return term(frame) is not False
-        except Aborted:
-            raise
         except EvaluationError:
             return True
 

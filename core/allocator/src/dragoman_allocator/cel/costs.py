@@ -155,6 +155,7 @@ BY_FUNCTION: Final[dict[str, Price]] = {
     **dict.fromkeys(("cidr", "ip", "isIP", "isCIDR", "quantity", "isQuantity", "semver", "isSemver"), _first(0.1)),
     **dict.fromkeys(("replace", "split", "ip.isCanonical"), _first(0.2)),
     **dict.fromkeys(("find", "findAll"), _regex),
+    "check": lambda _, __: 350_000,
     "join": lambda _, result: _part(size(result), 0.2),
     "containsIP": _contains_ip,
     "containsCIDR": _contains_cidr,

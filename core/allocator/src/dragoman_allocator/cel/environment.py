@@ -11,7 +11,7 @@ from dragoman_allocator.cel.checker import TYPE_NAMES, Checker, Declarations
 from dragoman_allocator.cel.cost import Estimator
 from dragoman_allocator.cel.costs import LIMIT, Frame
 from dragoman_allocator.cel.devices import device_value, to_attribute, to_bool
-from dragoman_allocator.cel.errors import CompileError
+from dragoman_allocator.cel.errors import Abort, Aborted, CompileError
 from dragoman_allocator.cel.libraries import functions
 from dragoman_allocator.cel.parser import parse
 from dragoman_allocator.cel.plan import Planner
@@ -61,8 +61,11 @@ class Program:
     def _measured(self, device: Value, limit: int) -> tuple[Value, int]:
         frame = Frame(device, self._slots, limit)
         work.start()
-        value = self._run(frame)
-        frame.check()
+        try:
+            value = self._run(frame)
+            frame.check()
+        except Abort as abort:
+            raise Aborted(str(abort)) from None
         return value, frame.cost
 
 

@@ -21,10 +21,14 @@ class EvaluationError(AllocatorError):
 
 
 class Aborted(EvaluationError):
-    """The evaluation ends at once: unlike other errors, ``&&``, ``||`` and the macros do not absorb it."""
+    """The evaluation was ended: it cost too much, its values were too large, or upstream could not go on either."""
 
 
-class BudgetExceeded(Aborted):
+class Abort(Exception):
+    """Ends an evaluation from within: ``&&``, ``||`` and the macros do not absorb it. Callers see it as ``Aborted``."""
+
+
+class BudgetExceeded(Abort):
     """The evaluation cost more than its limit."""
 
     def __init__(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dragoman_allocator.cel.attributes import Evaluate
 from dragoman_allocator.cel.costs import Frame
-from dragoman_allocator.cel.errors import Aborted, EvaluationError
+from dragoman_allocator.cel.errors import EvaluationError
 from dragoman_allocator.cel.values import LISTS, MAPS, MISSING, Growing, GrowingMap, Map, Value, type_of
 
 
@@ -41,8 +41,6 @@ def accumulator(slot: int, init: Evaluate) -> Evaluate:
 def _start(frame: Frame, init: Evaluate) -> Value:
     try:
         value = init(frame)
-    except Aborted:
-        raise
     except EvaluationError as error:
         return _Failure(error)
     if not value and type(value) in LISTS:
@@ -61,8 +59,6 @@ def _finished(value: Value) -> Value:
 def _goes_on(frame: Frame, condition: Evaluate) -> bool:
     try:
         return condition(frame) is not False
-    except Aborted:
-        raise
     except EvaluationError:
         return True
 
@@ -73,8 +69,6 @@ def _advance(frame: Frame, slot: int, condition: Evaluate, step: Evaluate) -> bo
         return False
     try:
         frame.slots[slot] = step(frame)
-    except Aborted:
-        raise
     except EvaluationError as error:
         frame.slots[slot] = _Failure(error)
     frame.check()

@@ -318,7 +318,7 @@ class Members:
         return all(type(element) in (bool, int, Uint, float, str) for element in elements)
 
     def holds(self, value: Value) -> bool:
-        """Tell whether the value is one of them. Raises ``Aborted`` for values that cannot be hashed."""
+        """Tell whether the value is one of them. Raises ``Abort`` for values that cannot be hashed."""
         key = key_of(value)
         return type(value) in _HASHED and key in self._keys
 

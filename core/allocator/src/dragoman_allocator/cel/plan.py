@@ -14,7 +14,7 @@ from typing import Any, Final
 from dragoman_allocator.cel import calls, folds
 from dragoman_allocator.cel.attributes import Attribute, Evaluate, Step, valid_key
 from dragoman_allocator.cel.costs import NEW_LIST, NEW_MAP, Frame, price_of
-from dragoman_allocator.cel.errors import CompileError, EvaluationError
+from dragoman_allocator.cel.errors import Abort, CompileError, EvaluationError
 from dragoman_allocator.cel.functions import Function
 from dragoman_allocator.cel.operators import Members
 from dragoman_allocator.cel.syntax import Call, Fold, Ident, ListNode, Literal, MapNode, Node, Select
@@ -219,7 +219,7 @@ def _unplanned(message: str) -> CompileError:
 def _fold_constant(planned: Plan) -> Plan:
     try:
         return constant(planned.run(Frame(None, 0)))
-    except EvaluationError as error:
+    except (EvaluationError, Abort) as error:
         raise _unplanned(str(error)) from None
 
 

@@ -132,6 +132,10 @@ NAMED: Final = {
     "Format": FORMAT,
     "IP": IP,
     "CIDR": CIDR,
+    **{
+        name: Type(Kind.STRUCT, f"kubernetes.authorization.{name}")
+        for name in ("Authorizer", "PathCheck", "GroupCheck", "ResourceCheck", "Decision")
+    },
 }
 _GENERIC: Final[dict[str, Callable[..., Type]]] = {
     "list": list_of,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
-from dragoman_allocator.cel.errors import Aborted
+from dragoman_allocator.cel.errors import Abort
 from dragoman_allocator.cel.types import (
     BOOL,
     BYTES,
@@ -147,14 +147,14 @@ class _Identity:
 
 
 def key_of(key: Value) -> Value:
-    """Give what a ``Map`` holds for a key. Raises ``Aborted`` for bytes and versions, which upstream cannot hash."""
+    """Give what a ``Map`` holds for a key. Raises ``Abort`` for bytes and versions, which upstream cannot hash."""
     cls = type(key)
     if cls is str:
         return key
     if cls in _KEYS_BY_VALUE:
         return cls, key
     if cls in UNHASHABLE:
-        raise Aborted(f"internal error: runtime error: hash of unhashable type {type_of(key).name}")
+        raise Abort(f"internal error: runtime error: hash of unhashable type {type_of(key).name}")
     return _Identity(key)
 
 

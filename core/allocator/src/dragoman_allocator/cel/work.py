@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from typing import Final
 
-from dragoman_allocator.cel.errors import Aborted
+from dragoman_allocator.cel.errors import Abort
 
 BUDGET: Final = 5_000_000
 _CHARACTERS: Final = 16
@@ -27,12 +27,12 @@ def start() -> None:
 
 
 def elements(count: int) -> None:
-    """Count elements that are made or compared. Raises ``Aborted``."""
+    """Count elements that are made or compared. Raises ``Abort``."""
     _work.left -= count
     if _work.left < 0:
-        raise Aborted("operation cancelled: the values of this expression are too large")
+        raise Abort("operation cancelled: the values of this expression are too large")
 
 
 def characters(count: int) -> None:
-    """Count characters that are made or searched. Raises ``Aborted``."""
+    """Count characters that are made or searched. Raises ``Abort``."""
     elements(count // _CHARACTERS)

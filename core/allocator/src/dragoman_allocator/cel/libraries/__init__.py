@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dragoman_allocator.cel.functions import Function, table
 from dragoman_allocator.cel.libraries import (
+    authorization,
     conversions,
     formats,
     formatting,
@@ -32,6 +33,7 @@ _LIBRARIES = (
     network,
     urls,
     formats,
+    authorization,
 )
 
 
