@@ -29,7 +29,7 @@ class Difference:
 
 def differences(kind: str, theirs: Json, ours: Json) -> list[Difference]:
     """List where the answers to one question differ."""
-    if verdict(theirs) in {"input", "panic"} and verdict(ours) not in {"crash", "timeout"}:
+    if verdict(theirs) in {"input", "panic", "crash"} and verdict(ours) not in {"crash", "timeout"}:
         return []  # what upstream cannot even read, or dies of, has no right answer but a calm one
     if verdict(theirs) == "timeout" and verdict(ours) != "crash":
         return []  # nobody knows the right one

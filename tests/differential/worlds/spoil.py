@@ -36,7 +36,7 @@ def one(dice: Dice, made: Json, root: Path, but: str = "") -> None:
         return
     path = dice.one(paths)
     holder, key = _at(made, path[:-1]), path[-1]
-    value = holder[key]
+    value = deepcopy(holder[key])  # or it could end up within itself
     match dice.number(0, 9):
         case 0:
             del holder[key]
