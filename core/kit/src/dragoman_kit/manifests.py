@@ -1,0 +1,156 @@
+"""Objects of the Kubernetes API from files: YAML or JSON, single objects, lists, several documents, folders of them."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from dragoman_hookspecs import DragomanError, JsonObject
+
+SUFFIXES: Final = (".yaml", ".yml", ".json")
+LARGEST: Final = 5_000_000
+"""Values of one document with its aliases written out: what is larger was made to exhaust memory."""
+
+
+class Unreadable(DragomanError):
+    """A manifest cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """One object and where it stands, for errors: ``file.yaml, document 2``."""
+
+    source: str
+    body: JsonObject
+
+
+def read(given: Iterable[Path]) -> Iterator[Manifest]:
+    """Read files, and folders with what is below them; lists give their items. Raises ``Unreadable``."""
+    for path in _files(given):
+        try:
+            text = path.read_bytes()
+        except OSError as error:
+            raise Unreadable(f"{path} cannot be read: {error.strerror or error}") from error
+        yield from parse(text, str(path))
+
+
+def parse(text: bytes, source: str) -> Iterator[Manifest]:
+    """Read the text of one file; ``source`` names it in errors. Raises ``Unreadable``."""
+    number = 0
+    try:
+        documents = [_json(text)] if source.endswith(".json") else yaml.load_all(text, _Loader)
+        for number, document in enumerate(documents, start=1):
+            yield from _single(f"{source}, document {number}", document)
+    except (ValueError, yaml.YAMLError, RecursionError) as error:
+        what = "it is nested too deeply" if isinstance(error, RecursionError) else " ".join(str(error).split())
+        raise Unreadable(f"{source}, document {number + 1} cannot be read: {what}") from error
+
+
+def _files(given: Iterable[Path]) -> Iterator[Path]:
+    for path in given:
+        if path.is_dir():
+            yield from sorted(each for each in path.rglob("*") if each.suffix in SUFFIXES and each.is_file())
+        else:
+            yield path
+
+
+def _single(source: str, document: Any) -> Iterator[Manifest]:
+    if document is None:
+        return
+    if not isinstance(document, dict):
+        raise Unreadable(f"{source} is a {type(document).__name__} where an object of the API is expected")
+    kind, items = document.get("kind"), document.get("items")
+    if not (isinstance(kind, str) and kind.endswith("List") and isinstance(items, list)):
+        yield Manifest(source, document)
+        return
+    # Items of a typed list carry no kind of their own.
+    of = {"apiVersion": document.get("apiVersion"), "kind": kind.removesuffix("List")} if kind != "List" else {}
+    for number, item in enumerate(items):
+        yield from _single(f"{source}, item {number}", {**of, **item} if isinstance(item, dict) else item)
+
+
+def _json(text: bytes) -> Any:
+    return json.loads(text, parse_constant=_refuse)
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # the base is found at run time
+    """Reads what has a JSON form, as Kubernetes does: dates stay texts, keys become texts, aliases have a bound."""
+
+    yaml_implicit_resolvers: Final[dict[str, Any]] = {
+        first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith((":timestamp", ":int", ":float"))]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+    def construct_document(self, node: yaml.Node) -> Any:
+        if _size(node, {}, set()) > LARGEST:
+            raise ValueError(f"it holds more than {LARGEST} values once aliases are written out")
+        return super().construct_document(node)
+
+
+def _size(node: yaml.Node, known: dict[int, int], above: set[int]) -> int:
+    """Count values with aliases written out. Raises ``ValueError`` for a value that holds itself."""
+    if isinstance(node, yaml.ScalarNode):
+        return 1
+    if id(node) in above:
+        raise ValueError("a value holds itself")
+    if id(node) not in known:
+        above.add(id(node))
+        parts = (part for entry in node.value for part in (entry if isinstance(entry, tuple) else (entry,)))
+        known[id(node)] = 1 + sum(_size(part, known, above) for part in parts)
+        above.discard(id(node))
+    return known[id(node)]
+
+
+def _map(loader: Any, node: yaml.MappingNode) -> JsonObject:
+    loader.flatten_mapping(node)
+    return {
+        _key(loader.construct_object(key, deep=True)): loader.construct_object(value, deep=True)
+        for key, value in node.value
+    }
+
+
+def _key(key: Any) -> str:
+    if isinstance(key, bool):
+        return str(key).lower()
+    if isinstance(key, str | int | float):
+        return str(key)
+    raise ValueError(f"a key is a {type(key).__name__} where a text is expected")
+
+
+def _float(loader: Any, node: yaml.ScalarNode) -> float:
+    number = float(loader.construct_scalar(node))
+    return number if math.isfinite(number) else _refuse(str(number))
+
+
+def _int(loader: Any, node: yaml.ScalarNode) -> int:
+    return int(loader.construct_scalar(node), 0)
+
+
+def _foreign(_loader: Any, node: yaml.Node) -> Any:
+    raise ValueError(f"{node.tag} at line {node.start_mark.line + 1} has no JSON form")
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:int", re.compile(r"[-+]?(?:0|[1-9][0-9]*|0x[0-9a-fA-F]+)\Z"), list("-+0123456789")
+)
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+\.[0-9]*)(?:[eE][-+]?[0-9]+)?\Z"),
+    list("-+.0123456789"),
+)
+_Loader.add_constructor("tag:yaml.org,2002:map", _map)
+_Loader.add_constructor("tag:yaml.org,2002:float", _float)
+_Loader.add_constructor("tag:yaml.org,2002:int", _int)
+for _tag in ("timestamp", "binary", "set", "omap", "pairs"):
+    _Loader.add_constructor(f"tag:yaml.org,2002:{_tag}", _foreign)
