@@ -156,7 +156,7 @@ _SHAPES: dict[str, Callable[[Json], Json]] = {
 
 _ENGINE = re.compile(
     r"(?s)((?:CEL runtime error|CEL compile error|compile derived attribute \S+ failed|compilation failed"
-    r"|evaluate derived attribute .*? failed):|failed to parse node selector|node selection for device &Device).*"
+    r"|evaluate derived attribute .*? failed):|failed to parse node selector|node selection for device).*"
 )
 
 

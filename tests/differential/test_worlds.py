@@ -102,3 +102,10 @@ def test_a_program_that_hangs_is_given_up() -> None:
         assert program.ask({"id": 1})["error"].startswith("timeout: ")
     finally:
         program.close()
+
+
+def test_no_world_leaves_anything_behind_for_the_next() -> None:
+    alone = worlds.make("validate", "hard", 5, 400)
+    for i in range(400):
+        worlds.make("validate", "hard", 5, i)
+    assert worlds.make("validate", "hard", 5, 400) == alone

@@ -43,7 +43,7 @@ def one(dice: Dice, made: Json, root: Path, but: str = "") -> None:
         case 4 | 5:
             holder[key] = deepcopy(dice.one([_at(made, other) for other in paths if other[-1] == key]))
         case 1:
-            holder[key] = dice.one(_OTHERS)
+            holder[key] = deepcopy(dice.one(_OTHERS))
         case 2 if isinstance(holder, dict):
             holder[dice.one(["unknown", "Name", f"{key}s", "nodeName", "allNodes"])] = dice.one([value, True, "a"])
         case 3:
