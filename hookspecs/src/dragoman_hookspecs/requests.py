@@ -159,7 +159,7 @@ class Cluster(Protocol):
     """
 
     def get(self, path: str) -> JsonObject:
-        """Read one object."""
+        """Read one object, or what a path with a query names, such as one page of a collection."""
 
     def list(self, path: str) -> Sequence[JsonObject]:
         """Read all objects of a collection."""

@@ -17,7 +17,7 @@ from dragoman_hookspecs import (
     RunController,
     hookimpl,
 )
-from dragoman_pool_status.command import pools
+from dragoman_pool_status.command import command
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class PoolCommands:
     @hookimpl
     def register_commands(self, request: RegisterCommands) -> None:
         """Add it."""
-        request.add(pools)
+        request.add(command(request.connect))
 
 
 class PoolController:
@@ -55,7 +55,9 @@ class PoolController:
         """Answer until stopped."""
         from dragoman_pool_status.controller import Controlling  # noqa: PLC0415 - only where a controller runs
 
-        Controlling(request.cluster, self._logger, grace=self._grace).run(request.stopped)
+        controlling = Controlling(request.cluster, self._logger, grace=self._grace)
+        request.metrics(controlling.metrics)
+        controlling.run(request.stopped)
 
 
 plugin = (

@@ -8,7 +8,7 @@ requests go after an hour, pending ones after a day. Where the cluster may have 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
@@ -26,6 +26,8 @@ ATTEMPTS: Final = 6
 """Attempts for one change of a request, the first one included."""
 FIRST_PAUSE: Final = 1.0
 """Seconds before the second attempt; it doubles for each further one."""
+AWAY_PAUSE: Final = 15.0
+"""Seconds before a write is tried again that the API server did not answer."""
 SWEEP: Final = 600.0
 ANSWERED_FOR: Final = 3600.0
 PENDING_FOR: Final = 24 * 3600.0
@@ -109,11 +111,9 @@ class Answering:
 
     def pools_changed(self, driver: str, now: float) -> None:
         """Take up again what was given up because a pool of this driver was incomplete."""
-        self._take_up((known for known in self._known.values() if known.driver == driver), now)
-
-    def listed(self, kind: RequestKind, now: float) -> None:
-        """Take up again what was given up, maybe because the API server was away: it lists its requests again."""
-        self._take_up((known for (of, _), known in self._known.items() if of == kind), now)
+        for known in self._known.values():
+            if known.attempts >= ATTEMPTS and known.due is None and not known.answered and known.driver == driver:
+                known.attempts, known.due = 0, now + FIRST_PAUSE
 
     def step(self, now: float) -> list[Write]:
         """Give what is to be written now; each is followed by ``written`` or ``refused``."""
@@ -132,18 +132,18 @@ class Answering:
         self.processed[_driver(write)] += 1
 
     def refused(self, write: WriteStatus, now: float) -> None:
-        """Take the refusal of a write: somebody changed, answered or deleted the request, or the API server is away."""
+        """Take the refusal of a write: somebody changed, answered or deleted the request."""
         known = self._known.get((write.kind, write.name))
-        if known is not None:
+        if known is not None and not known.answered:
             self._try_again(known, now)
         self.processed[_driver(write)] += 1
         self.errors[_driver(write)] += 1
 
-    @staticmethod
-    def _take_up(given_up: Iterable[_Known], now: float) -> None:
-        for known in given_up:
-            if known.attempts >= ATTEMPTS and known.due is None and not known.answered:
-                known.attempts, known.due = 0, now + FIRST_PAUSE
+    def unanswered(self, write: WriteStatus, now: float) -> None:
+        """Take a write that nobody answered: the API server is away, which uses up no attempt."""
+        known = self._known.get((write.kind, write.name))
+        if known is not None and not known.answered:
+            known.due = now + AWAY_PAUSE
 
     def _answers(self, now: float) -> Iterator[WriteStatus]:
         for (kind, name), known in self._known.items():

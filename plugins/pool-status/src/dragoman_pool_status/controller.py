@@ -64,10 +64,9 @@ class Controlling:
             ended.set()
 
     def metrics(self) -> str:
-        """Give the gauges of all pools and the counters of requests, as Prometheus reads them."""
-        return gauges.exposition(self._world.pools()) + gauges.counters(
-            self._answering.processed, self._answering.errors
-        )
+        """Give the gauges of all pools and the counters of requests, as Prometheus reads them; from any thread."""
+        processed, errors = dict(self._answering.processed), dict(self._answering.errors)
+        return gauges.exposition(self._world.pools()) + gauges.counters(processed, errors)
 
     def _turn(self) -> None:
         now = self._clock()
@@ -87,7 +86,7 @@ class Controlling:
         kind, now = _REQUESTS.get(event.collection), self._clock()
         try:
             if event.type in ("SYNCED", "ABSENT"):
-                self._listed(event, kind, now)
+                self._listed(event)
             elif kind is not None:
                 self._request(kind, event, now)
             elif (driver := self._world.event(event.collection, event.type, event.body)) is not None:
@@ -96,11 +95,8 @@ class Controlling:
             name = event.body["metadata"].get("name")
             self._logger.warning("%s %s is left out, it cannot be read: %s", event.collection, name, error)
 
-    def _listed(self, event: _Event, kind: RequestKind | None, now: float) -> None:
-        if kind is not None:
-            self._answering.listed(kind, now)
-            return
-        if event.type == "ABSENT":
+    def _listed(self, event: _Event) -> None:
+        if event.type == "ABSENT" and event.collection == RULES[0]:
             self._world.forget_rules()
         self._unlisted.discard(event.collection)
 
@@ -121,7 +117,8 @@ class Controlling:
             except DragomanError as error:
                 self._logger.warning("request %s: %s", write.name, error)
                 if isinstance(write, WriteStatus):
-                    self._answering.refused(write, self._clock())
+                    take = self._answering.refused if isinstance(error, ApiRefused) else self._answering.unanswered
+                    take(write, self._clock())
 
     def _watch(self, paths: Sequence[str], ended: threading.Event) -> None:
         """Follow the first of the paths that is served; only slices and claims must be."""

@@ -1,18 +1,16 @@
-"""Slices, claims and rules of a cluster, page by page from bytes to structs."""
+"""Slices, claims and rules of a cluster, page by page, so that never all of them are there as plain JSON."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, TypeVar
 from urllib.parse import urlencode
 
 import msgspec
 
 from dragoman_allocator.objects import DeviceTaintRule, ResourceClaim
 from dragoman_allocator.pool_status import LeanClaim, LeanSlice
-from dragoman_hookspecs import ApiRefused
-from dragoman_pool_status import access
-from dragoman_pool_status.api import Api, Unanswered
+from dragoman_hookspecs import ApiRefused, Cluster, Connect, DragomanError
 from dragoman_pool_status.kinds import CLAIMS, RULES, SLICES
 from dragoman_pool_status.objects import Objects
 
@@ -23,53 +21,49 @@ _EXPIRED: Final = 410
 _T = TypeVar("_T")
 
 
-class _ListMeta(msgspec.Struct, frozen=True):
-    continue_: str = msgspec.field(name="continue", default="")
+class UnreadableList(DragomanError):
+    """The API server lists something else than was asked for."""
 
 
-class _Page(msgspec.Struct, Generic[_T]):
-    items: list[_T]
-    metadata: _ListMeta = _ListMeta()
-
-
-def read(kubeconfig: Path | None, context: str | None, *, holders: bool) -> Objects:
-    """Read a cluster of 1.34 or later. Raises ``DragomanError``."""
-    with Api(access.find(kubeconfig, context)) as api:
-        objects = Objects(slices=everything(api, SLICES, LeanSlice), rules=_rules(api))
+def read(connect: Connect, kubeconfig: Path | None, context: str | None, *, holders: bool) -> Objects:
+    """Read a cluster of 1.34 or later; claims are whole if it is asked for holders. Raises ``DragomanError``."""
+    with connect(kubeconfig, context) as cluster:
+        objects = Objects(slices=everything(cluster, SLICES, LeanSlice), rules=_rules(cluster))
         if holders:
-            objects.whole_claims = everything(api, CLAIMS, ResourceClaim)
+            objects.whole_claims = everything(cluster, CLAIMS, ResourceClaim)
         else:
-            objects.lean_claims = everything(api, CLAIMS, LeanClaim)
+            objects.lean_claims = everything(cluster, CLAIMS, LeanClaim)
     return objects
 
 
-def everything(api: Api, path: str, kind: type[_T]) -> list[_T]:
+def everything(cluster: Cluster, path: str, kind: type[_T]) -> list[_T]:
     """Read a collection. Raises ``DragomanError``."""
-    decoder: msgspec.json.Decoder[_Page[_T]] = msgspec.json.Decoder(_Page[kind])  # type: ignore[valid-type] # kind is a value
+    decoder: msgspec.json.Decoder[list[_T]] = msgspec.json.Decoder(list[kind])  # type: ignore[valid-type] # it is a value
     found: list[_T] = []
-    after = ""
+    query: dict[str, Any] = {"limit": _PAGE}
     while True:
-        query = {"limit": str(_PAGE)} | ({"continue": after} if after else {})
         try:
-            page = decoder.decode(api.get(f"{path}?{urlencode(query)}"))
-        except msgspec.MsgspecError as error:
-            raise Unanswered(f"{path} of {api.server} cannot be read: {error}") from error
+            page = cluster.get(f"{path}?{urlencode(query)}")
         except ApiRefused as refused:
-            if refused.status != _EXPIRED or not after:
+            if refused.status != _EXPIRED or "continue" not in query:
                 raise
             # The list became too old while it was read: begin again.
-            found, after = [], ""
+            found, query = [], {"limit": _PAGE}
             continue
-        found += page.items
-        after = page.metadata.continue_
-        if not after:
+        try:
+            found += decoder.decode(msgspec.json.encode(page.get("items") or []))
+        except msgspec.MsgspecError as error:
+            raise UnreadableList(f"{path} cannot be read: {error}") from error
+        following = (page.get("metadata") or {}).get("continue")
+        if not following:
             return found
+        query = {"limit": _PAGE, "continue": following}
 
 
-def _rules(api: Api) -> list[DeviceTaintRule]:
+def _rules(cluster: Cluster) -> list[DeviceTaintRule]:
     for path in RULES:
         try:
-            return everything(api, path, DeviceTaintRule)
+            return everything(cluster, path, DeviceTaintRule)
         except ApiRefused as refused:
             if refused.status != _NOT_FOUND:
                 raise

@@ -16,6 +16,7 @@ from dragoman_hookspecs import DragomanError, JsonObject
 from dragoman_pool_status.objects import Objects
 
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
+_MISSHAPEN: Final = (msgspec.MsgspecError, TypeError, AttributeError, OverflowError, RecursionError)
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -30,7 +31,7 @@ def read(files: Sequence[Path]) -> Objects:
         for number, body in enumerate(_documents(path), start=1):
             try:
                 _add(body, objects)
-            except (msgspec.ValidationError, TypeError) as error:
+            except _MISSHAPEN as error:
                 raise Unreadable(f"{path}: document {number} is no {body.get('kind')}: {error}") from error
     return objects
 
@@ -49,7 +50,7 @@ def _documents(path: Path) -> Iterator[JsonObject]:
         documents = [json.loads(text)] if path.suffix == ".json" else yaml.load_all(text, _LOADER)
         for document in documents:
             yield from _single(path, document)
-    except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:
+    except (OSError, ValueError, TypeError, yaml.YAMLError, RecursionError) as error:
         raise Unreadable(f"{path} cannot be read: {' '.join(str(error).split())}") from error
 
 

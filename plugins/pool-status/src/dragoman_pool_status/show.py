@@ -14,7 +14,7 @@ from dragoman_allocator.errors import InvalidInput
 from dragoman_allocator.features import Features
 from dragoman_allocator.objects import PoolStatus
 from dragoman_allocator.pool_status import Holder, Selection, describe, holders
-from dragoman_hookspecs import DragomanError
+from dragoman_hookspecs import Connect, DragomanError
 from dragoman_pool_status import live, manifests
 from dragoman_pool_status.objects import Objects
 from dragoman_pool_status.table import table
@@ -66,9 +66,9 @@ class Report:
         return f"{text}\n\n{table(heads, rows)}"
 
 
-def report(question: Question) -> Report:
+def report(question: Question, connect: Connect) -> Report:
     """Answer. Raises ``DragomanError``."""
-    objects = _objects(question)
+    objects = _objects(question, connect)
     selection = Selection(
         driver=question.driver,
         pool_name=question.pool,
@@ -84,10 +84,10 @@ def report(question: Question) -> Report:
     return Report(pools, [held.get((pool.driver, pool.pool_name), []) for pool in pools])
 
 
-def _objects(question: Question) -> Objects:
+def _objects(question: Question, connect: Connect) -> Objects:
     if question.files:
         return manifests.read(question.files)
-    return live.read(question.kubeconfig, question.context, holders=question.holders)
+    return live.read(connect, question.kubeconfig, question.context, holders=question.holders)
 
 
 def _row(pool: PoolStatus) -> Sequence[Any]:

@@ -46,8 +46,9 @@ class World:
         return pool_status(self._slices.values(), self._claims.values(), self._rules.values(), request, _FEATURES, now)
 
     def pools(self) -> Sequence[PoolStatus]:
-        """Describe the pools of all drivers. Raises ``InvalidInput``."""
-        slices, claims, rules = self._slices.values(), self._claims.values(), self._rules.values()
+        """Describe the pools of all drivers; from any thread. Raises ``InvalidInput``."""
+        # Copies, each made in one step of the interpreter: another thread may ask while events come.
+        slices, claims, rules = list(self._slices.values()), list(self._claims.values()), list(self._rules.values())
         return describe(slices, claims, rules, _FEATURES, Selection())[1]
 
 

@@ -6,6 +6,7 @@ import copy
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from dragoman_hookspecs import ApiRefused
 
@@ -13,18 +14,30 @@ Body = dict[str, Any]
 
 
 class MemoryCluster:
-    """Satisfies ``Cluster``. Collections that were never named are not served."""
+    """Satisfies ``Cluster``. Collections that were never named are not served. ``expired``: so many
+    pages that follow another are refused."""
 
     def __init__(self, *collections: str) -> None:
         self._changed = threading.Condition()
         self._objects: dict[str, dict[str, Body]] = {path: {} for path in collections}
         self._watches: list[tuple[str, Callable[[str, Body], None]]] = []
         self._version = 10
+        self.expired = 0
 
     def get(self, path: str) -> Body:
+        """Read an object, or a page of a collection: two objects, whatever the limit."""
+        path, query = urlsplit(path).path, parse_qs(urlsplit(path).query)
         collection, _, name = path.rpartition("/")
         with self._changed:
-            return copy.deepcopy(self._found(collection, name))
+            if not query:
+                return copy.deepcopy(self._found(collection, name))
+            begin = int(query.get("continue", ["0"])[0])
+            if begin and self.expired:
+                self.expired -= 1
+                raise ApiRefused("the continue token is too old", status=410)
+            items = list(self._collection(path).values())
+            more = {"continue": str(begin + 2)} if begin + 2 < len(items) else {}
+            return {"metadata": more, "items": copy.deepcopy(items[begin : begin + 2])}
 
     def list(self, path: str) -> Sequence[Body]:
         with self._changed:

@@ -217,13 +217,16 @@ class TestRefusedWrites:
         assert self.refuse(scene, START + 500) == [0, 1, 3, 7, 15, 31]
         assert (scene.core.processed, scene.core.errors) == ({DRIVER: 6}, {DRIVER: 6})
 
-    def test_are_tried_again_when_the_api_server_lists_its_requests_anew(self, scene: Scene) -> None:
+    def test_are_tried_for_as_long_as_the_api_server_is_away(self, scene: Scene) -> None:
         scene.core.seen(OWN, request(), scene.now)
-        self.refuse(scene, START + 100)
-        scene.core.listed(BUILT_IN, scene.now)
-        scene.core.listed(OWN, scene.now)
+        for _ in range(10):
+            ((_, write),) = scene.until(scene.now)
+            assert isinstance(write, WriteStatus)
+            scene.core.unanswered(write, scene.now)
+            scene.now += 15
 
-        assert writes(scene.until(START + 200)) == [101.0]
+        assert writes(scene.until(scene.now)) == [150.0]
+        assert scene.core.errors == {}
 
     def test_of_a_request_that_went_meanwhile_are_forgotten(self, scene: Scene) -> None:
         scene.core.seen(OWN, request(), scene.now)

@@ -159,13 +159,15 @@ class TestPlugin:
     def test_runs_the_controller_until_stopped(self, tmp_path: Path, cluster: MemoryCluster) -> None:
         plugin = self.made(Controller, tmp_path, PoolStatusSettings(grace_seconds=0))
         stopped = threading.Event()
-        run: Callable[[], None] = lambda: plugin.run_controller(RunController(cluster=cluster, stopped=stopped))  # noqa: E731 - a target
-        thread = threading.Thread(target=run, daemon=True)
+        offered: list[Callable[[], str]] = []
+        run = RunController(cluster=cluster, stopped=stopped, metrics=offered.append)
+        thread = threading.Thread(target=plugin.run_controller, args=(run,), daemon=True)
         thread.start()
         cluster.put(SLICES, slice_())
         cluster.put(BUILT_IN.path, request(created=text_of(time.time())))
 
         assert answered(cluster.wait_for(BUILT_IN.of("q"), answered))
+        assert "dragoman_pool_devices{" in offered[0]()
         stopped.set()
         thread.join(30)
         assert not thread.is_alive()
