@@ -20,7 +20,7 @@ KINDS: dict[str, Callable[[Dice, str], dict[str, Any]]] = {
 SIZES = ("small", "mixed", "hard", "wild")
 """``wild``: a mixed one, of which something is spoilt that an API server would not let pass."""
 
-_KEPT = {"gates", "features", "expression"}
+_KEPT = {"gates", "features", "expression", "subresource", "namespaceLabels"}
 
 
 def make(kind: str, size: str, seed: int, number: int) -> dict[str, Any]:
