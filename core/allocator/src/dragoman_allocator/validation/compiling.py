@@ -27,7 +27,7 @@ class CelCompiler:
         if not expression:
             raise InvalidInput(_NOTHING)
         self._environment.compile(expression, derived=derived)
-        return 0
+        return self._environment.estimate(expression)
 
 
 @lru_cache(maxsize=8)
