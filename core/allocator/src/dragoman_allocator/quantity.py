@@ -117,6 +117,11 @@ class Quantity:
         return self._mantissa, self._exponent
 
     @property
+    def is_wide(self) -> bool:
+        """Whether the amount is held as a decimal of any size, not in 64 bits; ``units`` and ``millis`` show it."""
+        return self._wide
+
+    @property
     def sign(self) -> int:
         """-1, 0 or 1."""
         return (self._mantissa > 0) - (self._mantissa < 0)

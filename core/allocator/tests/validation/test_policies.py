@@ -77,6 +77,12 @@ def test_equal_values_are_equal_when_rounded_without_fractions_and_in_text_with_
     assert refused("10", policy, ALL) == []
 
 
+def test_amounts_beyond_64_bits_make_those_before_them_round_as_upstream_does() -> None:
+    # -1.5 rounds to 0 once it was compared with 0.5Ki, which upstream holds as a decimal of any size
+    policy = {"default": "0", "validValues": ["0", "-1.5", "0.5Ki"]}
+    assert '.validValues[1]: Duplicate value: "0"' in refused("1000", policy)
+
+
 def test_fractions_are_exact_in_thousandths_with_the_gate() -> None:
     policy = {"default": "1500m", "validRange": {"min": "500m", "step": "500m"}}
     assert refused("10", policy, ALL) == []

@@ -71,6 +71,11 @@ def test_unknown_fields_are_told_with_their_path() -> None:
     assert check(found).unknown == ["spec.devices[0].capacity.c.Value", "spec.bogus"]
 
 
+def test_only_the_first_hundred_unknown_fields_are_told() -> None:
+    found = slice_(**{f"k{number:03}": 1 for number in reversed(range(150))})
+    assert check(found).unknown == [f"spec.k{number:03}" for number in range(149, 49, -1)]
+
+
 def test_null_is_as_good_as_nothing() -> None:
     found = slice_(device(attributes=None, taints=None), sharedCounters=None)
     found["spec"]["nodeName"] = None

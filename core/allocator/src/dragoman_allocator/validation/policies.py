@@ -46,12 +46,18 @@ def _values(default: Quantity, capacity: Quantity, values: list[Quantity], path:
         text = f"option is larger than capacity value: {capacity.text}"
         errors += [invalid(f"{path}[{at}]", one.text, text) for at, one in enumerate(values) if one > capacity]
         # what counts as the same value: the decimal text with fractions, otherwise the amount rounded up
-        keys = [_decimal(one) if fractions else str(one.units) for one in values]
+        keys = [_decimal(one) if fractions else str(one.units) for one in _compared(values)]
         errors += formats.repeated(keys, path, by_rule=False)
         found = default in values
     if not found:
         errors.append(invalid(path, default.text, "default value is not valid according to the requestPolicy"))
     return errors
+
+
+def _compared(values: list[Quantity]) -> list[Quantity]:
+    """Give the values as upstream holds them once it has compared them: one before a wide one is wide as well."""
+    pairs = zip(values, [*values[1:], values[-1]], strict=True)
+    return [Quantity(*one.decimal, one.format, wide=one.is_wide or later.is_wide) for one, later in pairs]
 
 
 def _decimal(value: Quantity) -> str:

@@ -27,6 +27,10 @@ _BOUNDS: Final = {"int64": 63, "int32": 31}
 _INLINE: Final = {"opaque": "DeviceConfiguration"}
 
 
+MOST_UNKNOWN: Final = 100
+"""Unknown fields that are told, in the order of the text."""
+
+
 class DecodeError(InvalidInput):
     """The object is not of the types that the API has; the text is the API server's."""
 
@@ -57,7 +61,7 @@ def read(text: bytes | memoryview) -> Reading:
     value = reader.struct(raw, kind, _Place())
     if reader.mismatch:
         raise DecodeError(reader.mismatch)
-    return Reading(kind, version, value, list(dict.fromkeys(reader.unknown)))
+    return Reading(kind, version, value, list(dict.fromkeys(reader.unknown))[:MOST_UNKNOWN])
 
 
 def _identity(raw: msgspec.Raw) -> tuple[str, str]:
