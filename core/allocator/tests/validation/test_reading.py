@@ -72,7 +72,8 @@ def test_unknown_fields_are_told_with_their_path() -> None:
 
 
 def test_only_the_first_hundred_unknown_fields_are_told() -> None:
-    found = slice_(**{f"k{number:03}": 1 for number in reversed(range(150))})
+    spec: Json = {f"k{number:03}": 1 for number in reversed(range(150))}
+    found = slice_(**spec)
     assert check(found).unknown == [f"spec.k{number:03}" for number in range(149, 49, -1)]
 
 
