@@ -106,9 +106,11 @@ def sandboxes(case: Case, pod: Object) -> list[str]:
 
 
 def running(case: Case) -> set[str]:
-    """Give the ids of all sandboxes and containers that run on the node."""
+    """Give the ids of all sandboxes and containers of the case that run."""
+    wanted = f'labels."io.kubernetes.pod.namespace"=={case.namespace}'
+    known = set(case.node.ctr("containers", "list", "--quiet", wanted).split())
     lines = case.node.ctr("tasks", "list").splitlines()[1:]
-    return {id_ for id_, _, status, *_ in map(str.split, lines) if status == "RUNNING"}
+    return known & {id_ for id_, _, status, *_ in map(str.split, lines) if status == "RUNNING"}
 
 
 def kill_sandbox(case: Case, pod: Object) -> None:
@@ -124,7 +126,7 @@ def end(case: Case) -> None:
     case.close()
     assert unarmed(case) == [], "containers ran without their devices"
     case.until(lambda: not case.agent.allocations(), "no device is allocated")
-    case.until(lambda: not running(case), "no sandbox runs")
+    case.until(lambda: not running(case), "no sandbox of it runs")
     assert [path.name for path in case.node.spaces.path("/run/netns").iterdir()] == []
     assert [path.name for path in case.node.spaces.path("/run/cdi").glob(f"{DRIVER}-*")] == []
 
