@@ -66,7 +66,7 @@ def traversal(value: Value) -> int:
     """Give the cost of looking at all elements once."""
     cls = type(value)
     if cls in LISTS or cls in MAPS:
-        work.elements(len(value))
+        work.container(len(value))
     if cls is str:
         return int(len(value.encode("utf-8", "surrogatepass")) * 0.1)
     if cls is bytes:

@@ -79,7 +79,7 @@ def _equal_numbers(a: Value, b: Value) -> bool:
 
 
 def _equal_lists(a: list[Value], b: list[Value]) -> bool:
-    work.elements(len(a))
+    work.container(len(a))
     if len(a) != len(b):
         return False
     failure: EvaluationError | None = None
@@ -95,7 +95,7 @@ def _equal_lists(a: list[Value], b: list[Value]) -> bool:
 
 
 def _equal_maps(a: Map, b: Map) -> bool:
-    work.elements(len(a))
+    work.container(len(a))
     if len(a) != len(b):
         return False
     for key, value in zip(a.cel_keys(), a.values(), strict=True):
@@ -128,7 +128,7 @@ _EQUALITIES: Final[tuple[tuple[frozenset[type], Callable[[Value, Value], bool]],
 
 def contains(elements: list[Value], value: Value) -> bool:
     """Tell whether a list has an element equal to the value; elements that cannot be compared with it are not."""
-    work.elements(len(elements))
+    work.container(len(elements))
     for element in elements:
         try:
             if same(value, element):

@@ -10,7 +10,8 @@ from typing import Final
 
 from dragoman_allocator.cel.errors import Abort
 
-BUDGET: Final = 5_000_000
+BUDGET: Final = 4_000_000
+_CONTAINER: Final = 12
 _CHARACTERS: Final = 16
 
 
@@ -31,6 +32,11 @@ def elements(count: int) -> None:
     _work.left -= count
     if _work.left < 0:
         raise Abort("operation cancelled: the values of this expression are too large")
+
+
+def container(count: int) -> None:
+    """Count a list or map that is gone through: its elements, and something for itself. Raises ``Abort``."""
+    elements(count + _CONTAINER)
 
 
 def characters(count: int) -> None:

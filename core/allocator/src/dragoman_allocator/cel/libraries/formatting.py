@@ -105,12 +105,12 @@ _TEXTS: Final[dict[type, Callable[[Value], str]]] = {
 
 
 def _list(elements: list[Value]) -> str:
-    work.elements(len(elements))
+    work.container(len(elements))
     return f"[{', '.join(map(_member, elements))}]"
 
 
 def _map(entries: Value) -> str:
-    work.elements(len(entries))
+    work.container(len(entries))
     pairs = [(_key(key), _member(value)) for key, value in zip(entries.cel_keys(), entries.values(), strict=True)]
     return f"{{{', '.join(f'{key}:{value}' for key, value in sorted(pairs, key=lambda pair: pair[0].encode()))}}}"
 

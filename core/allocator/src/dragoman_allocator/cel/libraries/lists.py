@@ -60,7 +60,7 @@ def _flatten(elements: Value, depth: Value = 1) -> list[Value]:
         raise no_such_overload("flatten")
     if depth < 0:
         raise EvaluationError("level must be non-negative")
-    work.elements(len(elements))
+    work.container(len(elements))
     flat: list[Value] = []
     for element in elements:
         if depth and type(element) in LISTS:

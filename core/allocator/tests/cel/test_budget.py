@@ -1,0 +1,93 @@
+"""Hostile expressions end in an error: they cost too much, make values that are too large, or are nested too deeply."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from dragoman_allocator.cel import Aborted
+
+from .celworld import DEVICE, DRIVER, STORED, verdict
+
+TEN = "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]"
+COST = "run: operation cancelled: actual cost limit exceeded"
+SIZE = "run: operation cancelled: the values of this expression are too large"
+
+
+def nested(depth: int, body: str, macro: str = "all") -> str:
+    for level in range(depth):
+        body = f"{TEN}.{macro}(x{level}, {body})"
+    return body
+
+
+def bound(first: str, step: str, last: str, times: int = 40) -> str:
+    """Bind a name to a value made twice from the one before, and so on."""
+    for level in range(times, 0, -1):
+        last = f"cel.bind(a{level}, {step.replace('A', f'a{level - 1}')}, {last})"
+    return f"cel.bind(a0, {first}, {last.replace('LAST', f'a{times}')})"
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        nested(7, "true"),
+        nested(7, "false", "exists"),
+        nested(7, '"aaaaaaaaaaaaaaaaaa".matches("(a*)*$")'),
+        "lists.range(1000000000).size() > 0",
+        "lists.range(100000).map(x, x).size() > 0",
+        'lists.range(200000).exists(x, device.attributes["d"].nope)',
+        "optional.of(1)" + ".optMap(x, x)" * 60 + ".hasValue()",
+    ],
+)
+def test_the_cost_limit_ends_an_evaluation(expression: str) -> None:
+    assert verdict(expression) == COST
+
+
+@pytest.mark.parametrize("absorbs", ["({}) || true", "!({}) || true", "({}) && false", "[1].exists(z, {} || z == 1)"])
+def test_nothing_absorbs_the_cost_limit(absorbs: str) -> None:
+    assert verdict(absorbs.format(nested(7, "true"))) == COST
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        bound('"aaaaaaaaaa"', "dyn(A) + dyn(A)", "LAST == 1"),
+        bound('"abcdefghij"', 'A.replace("", A)', "LAST.size() > 0"),
+        bound("[1, 2]", "A + A", "LAST.size() > 0"),
+        bound("[1, 2]", "[dyn(A), dyn(A)]", "LAST == LAST"),
+        bound("[1, 2]", "[dyn(A), dyn(A)]", "dyn(LAST).flatten(50).size() > 0"),
+        bound("[1, 2]", "[dyn(A), dyn(A)]", '"%s".format([LAST]) == ""'),
+    ],
+)
+def test_values_do_not_grow_without_bound(expression: str) -> None:
+    assert verdict(expression) == SIZE
+
+
+def test_an_aborted_evaluation_is_told_apart() -> None:
+    program = STORED.compile(nested(7, "true"))
+    with pytest.raises(Aborted):
+        program.evaluate(DRIVER, DEVICE)
+    assert STORED.compile("true").evaluate(DRIVER, DEVICE)
+
+
+@pytest.mark.parametrize(
+    ("make", "deepest"),
+    [
+        (lambda n: "(" * n + "true" + ")" * n, 249),
+        (lambda n: "dyn(" * n + "true" + ")" * n, 249),
+        (lambda n: "1" + "+1" * n + " > 0", 249),
+        (lambda n: "true" + " == true" * n, 250),
+        (lambda n: "true ? true : " * n + "true", 249),
+        (lambda n: "(1+" * n + "1" + ")" * n + " > 0", 124),
+        (lambda n: "[1].all(x, " * n + "true" + ")" * n, 249),
+    ],
+)
+def test_expressions_are_nested_as_deep_as_in_kubernetes(make: object, deepest: int) -> None:
+    assert callable(make)
+    limit = sys.getrecursionlimit()
+    try:
+        assert verdict(make(deepest)) is True
+        assert "expression recursion limit exceeded: 250" in str(verdict(make(deepest + 1)))
+    finally:
+        sys.setrecursionlimit(max(limit, 1000))
