@@ -225,7 +225,31 @@ _OTHERS: Final[Mapping[str, Struct]] = {
     ),
 }
 
-_TABLE: Final = {**_CLAIMS, **_SLICES, **_OTHERS}
+_PODS: Final[Mapping[str, Struct]] = {
+    "Pod": Struct((_new("status", struct="PodStatus"),)),
+    "PodStatus": Struct(
+        (
+            _new(
+                "nodeAllocatableResourceClaimStatuses",
+                unique=("resourceClaimName",),
+                matched=True,
+                struct="NodeAllocatableClaim",
+            ),
+        )
+    ),
+    "NodeAllocatableClaim": Struct(
+        (
+            _new("resourceClaimName", required=True),
+            _new("containers", unique=()),
+            _new("mapping", unique=("name",), matched=True, struct="NodeAllocatableMapped"),
+            _new("overhead", unique=("name",), matched=True, struct="NodeAllocatableNamed"),
+        )
+    ),
+    "NodeAllocatableMapped": Struct((_new("name", required=True), _new("quantity", required=True))),
+    "NodeAllocatableNamed": Struct((_new("name", required=True),)),
+}
+
+_TABLE: Final = {**_CLAIMS, **_SLICES, **_OTHERS, **_PODS}
 
 
 @lru_cache(maxsize=4)

@@ -167,3 +167,19 @@ DeviceRequest
     capacity:*CapacityRequirements derivedAttributes:[]DeviceDerivedAttribute
 """
 """What v1beta1 has in another shape."""
+
+PODS: Final = """
+Pod
+    metadata:ObjectMeta spec:PodSpec status:PodStatus
+PodSpec
+    resourceClaims:[]PodResourceClaim
+PodResourceClaim
+    resourceClaimName:*string
+PodStatus
+    resourceClaimStatuses:[]PodResourceClaim nodeAllocatableResourceClaimStatuses:[]NodeAllocatableClaim
+NodeAllocatableClaim
+    resourceClaimName:string containers:[]string mapping:[]NodeAllocatableAmount overhead:[]NodeAllocatableAmount
+NodeAllocatableAmount
+    name:string quantity:*Quantity perPod:*Quantity perContainer:*Quantity
+"""
+"""The part of a pod that is about claims (KEP-5517); its other fields are not known here."""

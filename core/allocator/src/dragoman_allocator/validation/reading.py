@@ -18,7 +18,7 @@ from dragoman_allocator.errors import InvalidInput
 from dragoman_allocator.objects.meta import JsonObject
 from dragoman_allocator.quantity import InvalidQuantity, parse_text
 from dragoman_allocator.validation.instants import Instant
-from dragoman_allocator.validation.types import GROUP, KINDS, Schema, Type, schema
+from dragoman_allocator.validation.types import CORE, GROUP, KINDS, Schema, Type, schema
 
 _MEMBERS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ITEMS: Final = msgspec.json.Decoder(list[msgspec.Raw])
@@ -61,7 +61,8 @@ def read(text: bytes | memoryview) -> Reading:
     value = reader.struct(raw, kind, _Place())
     if reader.mismatch:
         raise DecodeError(reader.mismatch)
-    return Reading(kind, version, value, list(dict.fromkeys(reader.unknown))[:MOST_UNKNOWN])
+    unknown = [] if version == CORE else list(dict.fromkeys(reader.unknown))
+    return Reading(kind, version, value, unknown[:MOST_UNKNOWN])
 
 
 def _identity(raw: msgspec.Raw) -> tuple[str, str]:
@@ -74,8 +75,10 @@ def _identity(raw: msgspec.Raw) -> tuple[str, str]:
         if not value:
             raise DecodeError(f"Object '{name}' is missing in '{bytes(raw).decode(errors='replace')}'")
     kind, api = found
+    if api == "v1" and kind in KINDS[CORE]:
+        return kind, CORE
     group, _, version = api.rpartition("/")
-    if group != GROUP or kind not in KINDS.get(version, ()):
+    if group != GROUP or version == CORE or kind not in KINDS.get(version, ()):
         raise DecodeError(f'no kind "{kind}" is registered for version "{api}" in scheme "pkg/runtime/scheme.go:111"')
     return kind, version
 

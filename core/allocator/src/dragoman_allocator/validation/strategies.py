@@ -9,7 +9,7 @@ from typing import Final
 from dragoman_allocator.errors import InvalidInput
 from dragoman_allocator.features import Features
 from dragoman_allocator.objects.meta import JsonObject
-from dragoman_allocator.validation import claim_status, claims, classes, gates, metadata, slices
+from dragoman_allocator.validation import claim_status, claims, classes, gates, metadata, pods, slices
 from dragoman_allocator.validation.errors import Errors
 from dragoman_allocator.validation.expressions import Compiler
 from dragoman_allocator.validation.reading import same
@@ -129,6 +129,11 @@ def _prepare_pool_request(new: JsonObject, old: JsonObject | None, setting: Sett
     gates.drop(gates.POOL_REQUEST, new, old, setting.features)
 
 
+def _prepare_pod_status(new: JsonObject, old: JsonObject | None, setting: Setting) -> None:
+    _prepare_status(new, old, setting)
+    pods.prepare_status(new, old, setting.features)
+
+
 def _reset_metadata(new: JsonObject, old: JsonObject) -> None:
     """A status endpoint does not change metadata, but for managed fields."""
     _keep(
@@ -184,6 +189,11 @@ STRATEGIES: Final[Mapping[tuple[str, str], Strategy]] = {
         _prepare_pool_request,
         lambda new, old, _: metadata.check_update(new["metadata"], old["metadata"]),
         lambda new, _: metadata.check(new["metadata"], namespaced=False),
+    ),
+    ("Pod", "status"): Strategy(
+        _prepare_pod_status,
+        lambda new, old, _: metadata.check_update(new["metadata"], old["metadata"]) + pods.update_status(new),
+        namespaced=True,
     ),
     ("ResourcePoolStatusRequest", "status"): Strategy(
         _prepare_status, lambda new, old, _: classes.update_pool_request_status(new, old)

@@ -8,15 +8,18 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from dragoman_allocator.validation.fields import V1, V1BETA1
+from dragoman_allocator.validation.fields import PODS, V1, V1BETA1
 
 GROUP: Final = "resource.k8s.io"
+CORE: Final = "core"
+"""Stands for v1 of Kubernetes' own group, of which only pods are known, and those in part."""
 VERSIONED: Final = ("ResourceSlice", "ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
 KINDS: Final[Mapping[str, frozenset[str]]] = {
     "v1": frozenset({*VERSIONED, "DeviceTaintRule"}),
     "v1beta2": frozenset({*VERSIONED, "DeviceTaintRule"}),
     "v1beta1": frozenset(VERSIONED),
     "v1alpha3": frozenset({"DeviceTaintRule", "ResourcePoolStatusRequest"}),
+    CORE: frozenset({"Pod"}),
 }
 """Kinds that the API server of 1.37 knows, by version (api-semantics 1.1)."""
 
@@ -78,7 +81,7 @@ Schema = Mapping[str, Mapping[str, Type]]
 @lru_cache(maxsize=8)
 def schema(version: str) -> Schema:
     """Give the fields by struct for an API version."""
-    tables = _table(V1) | (_table(V1BETA1) if version == "v1beta1" else {})
+    tables = _table(V1) | _table({"v1beta1": V1BETA1, CORE: PODS}.get(version, ""))
     for kind in KINDS[version]:
         tables[kind] = {"kind": "string", "apiVersion": "string"} | tables[kind]
     return {name: {field: parse(text, version) for field, text in row.items()} for name, row in tables.items()}
