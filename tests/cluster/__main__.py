@@ -11,7 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from dragoman import logs
+from loguru import logger
+
 from dragoman.kubelet.environment import prepare_environment
 from tests.cluster import agent as agents
 from tests.cluster import build, cgroups, objects, runtime
@@ -106,8 +107,8 @@ def _on_node(*command: str) -> int:
 
 
 def _quietly() -> None:
-    """Have the agent's code log only what is wrong, and gRPC, which looks once: when it is imported."""
-    logs.configure("error")
+    """Have the agent's code here log nothing, and gRPC, which looks once, when it is imported, only what is broken."""
+    logger.remove()
     prepare_environment()
 
 
