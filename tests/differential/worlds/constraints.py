@@ -24,6 +24,7 @@ def _constraint(dice: Dice, driver: str, on: frozenset[str], odd: float, request
         f"{FOREIGN}/root": 1.0,
         f"{driver}/label": 1.0,
         f"{driver}/fast": 0.7,
+        f"{driver}/slot": 0.3,
         f"{driver}/zones": 3.0 if "DRAListTypeAttributes" in on else odd,
         f"{driver}/lanes": 3.0 if "DRAListTypeAttributes" in on else odd,
         _DERIVED: 4.0 if "DRADerivedAttributes" in on else odd,

@@ -84,7 +84,10 @@ def _attributes(dice: Dice, plan: Plan) -> Json:
     if dice.chance(plan.odd * 0.1):
         found["odd"] = dice.one([{}, {"version": "not-semver"}, {"strings": []}])
     if dice.chance(plan.odd):
-        found[dice.one(["numa", "kind", f"{plan.driver}/kind"])] = {"string": "1"}
+        found[dice.one([name for name in found if name.endswith(("numa", "kind"))])] = {"string": "1"}
+    if dice.chance(0.1):
+        # For constraints only: which of two spellings a selector sees is left to the order of a map.
+        found |= {name: {"int": dice.number(0, 1)} for name in dice.some(["slot", f"{plan.driver}/slot"], 1, 2)}
     return found
 
 
