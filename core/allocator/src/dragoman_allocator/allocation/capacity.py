@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dragoman_allocator.allocation.devices import DeviceRecord
-from dragoman_allocator.allocation.policy import CapacityFault, consumed, violates
+from dragoman_allocator.allocation.policy import Amount, CapacityFault, consumed, violates
 from dragoman_allocator.allocation.rules import Rules
 from dragoman_allocator.allocation.use import DeviceUse
 from dragoman_allocator.errors import InvalidInput
 from dragoman_allocator.objects import RawQuantity
-from dragoman_allocator.quantity import Quantity, parse
+from dragoman_allocator.quantity import parse
 
 
 class Amounts:
@@ -73,18 +73,17 @@ class Demand:
         if not amounts:
             return _NOTHING
         return Amounts(
-            [(name, amount.nanos) for name, amount in amounts.items()],
+            [(name, amount.value.nanos) for name, amount in amounts.items()],
             [parse(capacity.value).nanos for capacity in capacities.values()],
-            {name: amount.text for name, amount in amounts.items()},
+            {name: amount.value.text for name, amount in amounts.items()},
         )
 
-    def _amount(self, name: str, device: DeviceRecord) -> Quantity:
+    def _amount(self, name: str, device: DeviceRecord) -> Amount:
         assert device.spec.capacity is not None
-        raw = self._requests.get(name)
         try:
-            amount = consumed(None if raw is None else parse(raw), device.spec.capacity[name], self._rules)
+            amount = consumed(self._requests.get(name), device.spec.capacity[name], self._rules)
         except InvalidInput as problem:
             raise CapacityFault(f'capacity "{name}": {problem}') from problem
-        if amount.sign < 0 and self._rules.fixed:
+        if amount.value.sign < 0 and self._rules.fixed:
             raise CapacityFault(f'capacity "{name}": capacity value is negative')
         return amount

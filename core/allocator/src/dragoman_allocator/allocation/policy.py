@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from dragoman_allocator.allocation.rules import Rules
 from dragoman_allocator.errors import InvalidInput
 from dragoman_allocator.objects import Capacity, RawQuantity, RequestPolicy, RequestPolicyRange
@@ -15,40 +17,52 @@ class CapacityFault(InvalidInput):
     """An amount that no device may serve: the whole attempt ends."""
 
 
-def consumed(requested: Quantity | None, capacity: Capacity, rules: Rules) -> Quantity:
+class Amount(NamedTuple):
+    """What a share consumes, and how that was written; None where it was calculated."""
+
+    value: Quantity
+    written: RawQuantity | None
+
+
+def consumed(requested: RawQuantity | None, capacity: Capacity, rules: Rules) -> Amount:
     """Give the amount that a request takes of a capacity. Raises ``CapacityFault`` or ``InvalidInput``."""
     policy = capacity.request_policy
     if requested is None:
-        absent = policy is not None and policy.default is not None
-        return parse(policy.default if policy is not None and absent else capacity.value)
+        return _written(capacity.value if policy is None or policy.default is None else policy.default)
     if policy is None:
-        return requested
+        return _written(requested)
     if policy.valid_range is not None and policy.valid_range.min is not None:
         return _rounded(requested, policy.valid_range, policy.valid_range.min, rules)
-    for raw in policy.valid_values or ():
-        if requested <= (value := parse(raw)):
-            return value
-    return requested
+    least = parse(requested)
+    return _written(next((raw for raw in policy.valid_values or () if least <= parse(raw)), requested))
 
 
-def violates(amount: Quantity, policy: RequestPolicy | None, rules: Rules) -> bool:
-    """Tell whether the policy forbids the amount; the default as it is stored is always allowed."""
-    if policy is None or (policy.default is not None and _stored_alike(amount, parse(policy.default))):
+def _written(raw: RawQuantity) -> Amount:
+    return Amount(parse(raw), raw)
+
+
+def violates(amount: Amount, policy: RequestPolicy | None, rules: Rules) -> bool:
+    """Tell whether the policy forbids the amount; the default as it is written is always allowed."""
+    if policy is None or (policy.default is not None and _is_default(amount, policy.default)):
         return False
     if policy.valid_range is not None:
-        return _out_of_range(amount, policy.valid_range, rules)
-    return bool(policy.valid_values) and all(amount != parse(raw) for raw in policy.valid_values or ())
+        return _out_of_range(amount.value, policy.valid_range, rules)
+    return bool(policy.valid_values) and all(amount.value != parse(raw) for raw in policy.valid_values or ())
 
 
-def _rounded(requested: Quantity, bounds: RequestPolicyRange, raw_min: RawQuantity, rules: Rules) -> Quantity:
-    least = parse(raw_min)
+def _rounded(raw: RawQuantity, bounds: RequestPolicyRange, raw_min: RawQuantity, rules: Rules) -> Amount:
+    requested, least = parse(raw), parse(raw_min)
     if requested < least:
-        return least
+        return Amount(least, raw_min)
     if bounds.step is None:
-        return requested
+        return Amount(requested, raw)
     step = parse(bounds.step)
     if _in_millis(bounds, rules):
-        return _rounded_millis(requested, least, step)
+        return Amount(_rounded_millis(requested, least, step), None)
+    return Amount(_rounded_units(requested, least, step, rules), None)
+
+
+def _rounded_units(requested: Quantity, least: Quantity, step: Quantity, rules: Rules) -> Quantity:
     if requested > Quantity.of_int(_LARGEST) and rules.fixed:
         raise CapacityFault(f"{_NOT_REPRESENTABLE}: request {requested.text} exceeds MaxInt64")
     amount = _next_step(requested.units, least.units, step.units)
@@ -109,6 +123,6 @@ def _exact_millis(amount: Quantity) -> bool:
     return amount == Quantity.of_millis(amount.millis)
 
 
-def _stored_alike(amount: Quantity, default: Quantity) -> bool:
-    same = amount.decimal == default.decimal and amount.format == default.format
-    return same and amount.text == default.text
+def _is_default(amount: Amount, default: RawQuantity) -> bool:
+    # Upstream compares the two as they are held in memory, where no two wide amounts are the same.
+    return amount.written == default and not amount.value.is_wide

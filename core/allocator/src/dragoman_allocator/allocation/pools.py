@@ -74,14 +74,12 @@ class PoolBuilder:
             return False
         if record.holds_counters and self._rules.counter_slices_everywhere:
             return True
-        try:
-            if spec.node_name or spec.all_nodes or spec.node_selector is not None:
+        if spec.node_name or spec.all_nodes or spec.node_selector is not None:
+            try:
                 return node_matches(node, spec.node_name, spec.all_nodes, spec.node_selector)
-            return bool(spec.per_device_node_selection) and any(device_reaches(d, node) for d in record.devices)
-        except InvalidInput as problem:
-            raise AllocationFailed(
-                f"gather pool information: failed to perform node selection for slice {record.name}: {problem}"
-            ) from problem
+            except InvalidInput as problem:
+                raise _selection_failed(f"slice {record.name}", problem) from problem
+        return bool(spec.per_device_node_selection) and any(_gathered(device, node) for device in record.devices)
 
     def _pool(self, pool_id: PoolId, slices: list[SliceRecord]) -> Pool | None:
         key = tuple(map(id, slices))
@@ -142,6 +140,19 @@ class PoolBuilder:
 def device_reaches(device: DeviceRecord, node: Node) -> bool:
     """Tell whether a device with a scope of its own can be used on the node. Raises ``InvalidInput``."""
     return node_matches(node, device.spec.node_name, device.spec.all_nodes, device.spec.node_selector)
+
+
+def _gathered(device: DeviceRecord, node: Node) -> bool:
+    try:
+        return device_reaches(device, node)
+    except InvalidInput as problem:
+        raise _selection_failed(
+            f"device {device.spec.name} in slice {device.slice.metadata.name}", problem
+        ) from problem
+
+
+def _selection_failed(what: str, problem: InvalidInput) -> AllocationFailed:
+    return AllocationFailed(f"gather pool information: failed to perform node selection for {what}: {problem}")
 
 
 def _keep_newest(kept: dict[PoolId, list[SliceRecord]], record: SliceRecord) -> None:

@@ -11,7 +11,7 @@ from dragoman_allocator.allocation.checks import Check, Observer
 from dragoman_allocator.allocation.constraints import Constraint, DistinctScalars, DistinctSets, MatchScalar, MatchSets
 from dragoman_allocator.allocation.pools import Condition
 from dragoman_allocator.allocation.rules import RESULTS_LIMIT, Copy, Rules
-from dragoman_allocator.allocation.selectors import SelectorCache
+from dragoman_allocator.allocation.selectors import Expressions, SelectorCache
 from dragoman_allocator.allocation.target import ClaimPlan, Look, RequestPlan, Target, claim_name
 from dragoman_allocator.allocation.view import NodeView
 from dragoman_allocator.cel import Environment
@@ -127,8 +127,8 @@ class Preparation:
             label=label,
             device_class=device_class,
             chain=self._library.selectors.chain(
-                _expressions(f"class {device_class.metadata.name}:", device_class.spec.selectors),
-                _expressions(f"{where},", request.selectors),
+                _expressions(device_class.spec.selectors),
+                _expressions(request.selectors),
             ),
             demand=self._library.demand(capacity or {}),
             tolerations=request.tolerations or (),
@@ -143,7 +143,9 @@ class Preparation:
     def _checked_class(self, where: str, request: Request) -> DeviceClass:
         if request.derived_attributes and not (self._rules.derived and self._rules.copy is Copy.EXPERIMENTAL):
             raise AllocationFailed(f"{where}: cannot handle request with derived attributes, the feature is disabled")
-        _expressions(f"{where},", request.selectors)
+        if None in (expressions := _expressions(request.selectors)):
+            index = expressions.index(None)
+            raise AllocationFailed(f"{where}, selector #{index}: CEL expression empty (unsupported selector type?)")
         if not self._rules.admin_access and isinstance(request, ExactRequest) and request.admin_access is not None:
             raise AllocationFailed(f"{where}: admin access is requested, but the feature is disabled")
         name = request.device_class_name
@@ -207,10 +209,5 @@ class Preparation:
         return None
 
 
-def _expressions(where: str, selectors: list[DeviceSelector] | None) -> tuple[str, ...]:
-    found: list[str] = []
-    for index, selector in enumerate(selectors or ()):
-        if selector.cel is None:
-            raise AllocationFailed(f"{where} selector #{index}: CEL expression empty (unsupported selector type?)")
-        found.append(selector.cel.expression)
-    return tuple(found)
+def _expressions(selectors: list[DeviceSelector] | None) -> Expressions:
+    return tuple(None if selector.cel is None else selector.cel.expression for selector in selectors or ())

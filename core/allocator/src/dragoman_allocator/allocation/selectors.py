@@ -17,6 +17,10 @@ _MISSING_KEY_HINT = (
 )
 
 
+Expressions = tuple[str | None, ...]
+"""Expressions of selectors in their order; None for one of a kind that this library does not know."""
+
+
 class SelectorFailed(AllocatorError):
     """A selector does not compile or fails on a device; the text begins with ``selector #i``."""
 
@@ -58,7 +62,7 @@ class Selector:
 class Chain:
     """The selectors of a request in their order: first those of its class."""
 
-    def __init__(self, of_class: Sequence[Selector], of_request: Sequence[Selector]) -> None:
+    def __init__(self, of_class: Sequence[Selector | None], of_request: Sequence[Selector | None]) -> None:
         self._steps = [(True, i, s) for i, s in enumerate(of_class)] + [(False, i, s) for i, s in enumerate(of_request)]
 
     def first_false(self, device: DeviceRecord) -> tuple[bool, int] | None:
@@ -67,6 +71,9 @@ class Chain:
         None where all match. Raises ``SelectorFailed``.
         """
         for of_class, index, selector in self._steps:
+            if selector is None:
+                text = f"selector #{index}: CEL expression empty (unsupported selector type?)"
+                raise SelectorFailed(text, of_class=of_class)
             try:
                 if not selector.matches(device):
                     return of_class, index
@@ -85,9 +92,9 @@ class SelectorCache:
         self._environment = environment
         self._hide_sharing = hide_sharing
         self._selectors: dict[str, Selector] = {}
-        self._chains: dict[tuple[tuple[str, ...], tuple[str, ...]], Chain] = {}
+        self._chains: dict[tuple[Expressions, Expressions], Chain] = {}
 
-    def chain(self, of_class: tuple[str, ...], of_request: tuple[str, ...]) -> Chain:
+    def chain(self, of_class: Expressions, of_request: Expressions) -> Chain:
         """Give the chain of these expressions; nothing is compiled yet."""
         key = (of_class, of_request)
         chain = self._chains.get(key)
@@ -95,7 +102,9 @@ class SelectorCache:
             chain = self._chains[key] = Chain([self._get(e) for e in of_class], [self._get(e) for e in of_request])
         return chain
 
-    def _get(self, expression: str) -> Selector:
+    def _get(self, expression: str | None) -> Selector | None:
+        if expression is None:
+            return None
         selector = self._selectors.get(expression)
         if selector is None:
             selector = Selector(expression, self._environment, hide_sharing=self._hide_sharing)
