@@ -32,9 +32,7 @@ def device_value(driver: str, device: Device) -> Map:
 def _by_domain(driver: str, named: Mapping[str, Any] | None, convert: Callable[[str, Any], Value]) -> Domains:
     domains = Domains()
     for name, value in (named or {}).items():
-        domain, slash, identifier = name.partition("/")
-        if not slash:
-            domain, identifier = driver, name
+        domain, identifier = name.split("/", 1) if "/" in name else (driver, name)
         entries = domains.get(domain)
         if entries is None:
             entries = domains[domain] = Map()
@@ -50,17 +48,19 @@ def _capacity(name: str, capacity: Capacity) -> Value:
 
 
 def _attribute(name: str, attribute: Attribute) -> Value:
-    for value in (attribute.ints, attribute.bools, attribute.strings):
+    value: Value
+    for member in _MEMBERS_IN_ORDER:
+        value = getattr(attribute, member)
         if value is not None:
-            return value
-    if attribute.versions is not None:
-        return [_version(name, text) for text in attribute.versions]
-    for single in (attribute.int_, attribute.bool_, attribute.string):
-        if single is not None:
-            return single
-    if attribute.version is not None:
-        return _version(name, attribute.version)
-    raise EvaluationError(f"attribute {name}: unsupported attribute value")
+            break
+    else:
+        raise EvaluationError(f"attribute {name}: unsupported attribute value")
+    if member == "version":
+        return _version(name, value)
+    return [_version(name, text) for text in value] if member == "versions" else value
+
+
+_MEMBERS_IN_ORDER: Final = ("ints", "bools", "strings", "versions", "int_", "bool_", "string", "version")
 
 
 def _version(name: str, text: str) -> Version:

@@ -6,13 +6,17 @@ from typing import Final
 
 from dragoman_allocator.cel.errors import EvaluationError
 from dragoman_allocator.cel.functions import function, method
-from dragoman_allocator.cel.values import MISSING, NONE, Optional, Value
+from dragoman_allocator.cel.values import LISTS, MAPS, MISSING, NONE, Duration, Optional, Timestamp, Uint, Value
+
+_ZERO_IF_FALSE: Final = frozenset((bool, int, Uint, float, str, bytes, Duration, type(None))) | LISTS | MAPS
+_FIRST_MOMENT: Final = -62_135_596_800 * 10**9
 
 
 def _of_non_zero(value: Value) -> Optional:
-    if value is None or (type(value).__module__ != "builtins" and not isinstance(value, int | dict | list)):
-        return NONE if value is None else Optional(value)
-    return Optional(value) if value else NONE
+    """Zero are empty and null values and the first moment of year 1; quantities, versions ... never are."""
+    if type(value) is Timestamp:
+        return NONE if value == _FIRST_MOMENT else Optional(value)
+    return Optional(value) if value or type(value) not in _ZERO_IF_FALSE else NONE
 
 
 def _value(optional: Optional) -> Value:
