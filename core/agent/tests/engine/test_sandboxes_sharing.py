@@ -1,0 +1,103 @@
+"""Pods that have a claim together: who has its device, and how a further pod is found."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dragoman_testkit.fakes.cluster import MemoryPodClaim
+from dragoman_testkit.fakes.node import DRIVER, POOL, FakeNode, pod_consumer
+
+from .sandboxworld import BUDGET, gate, prepared, run
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> FakeNode:
+    return FakeNode(tmp_path)
+
+
+async def test_a_new_sandbox_of_the_same_pod_takes_the_device_over(node: FakeNode) -> None:
+    claim = await prepared(node)
+    first = node.sandbox(claim)
+    await run(node, first)
+    second = node.sandbox(claim, number=2)
+    await run(node, second)
+    assert [row.key.sandbox_id for row in node.ledger.attachments()] == [second.id]
+    assert node.hooks.attached == {("dummy", "dummy0", ""): second.netns_path}
+
+
+async def test_a_second_pod_of_a_claim_waits_closed_and_follows(node: FakeNode) -> None:
+    claim = await prepared(node, pods=("one", "two"))
+    one, two = node.sandbox(claim, "one"), node.sandbox(claim, "two")
+    await run(node, one)
+    await run(node, two)
+    assert "a-one" in (await gate(node, two) or "")
+    assert await gate(node, one) is None
+    await node.sandboxes.stop_sandbox(one, BUDGET)
+    await node.clock.settle()
+    assert await gate(node, two) is None
+    assert node.hooks.attached == {("dummy", "dummy0", ""): two.netns_path}
+
+
+async def test_the_runtime_does_not_wait_for_a_device_that_another_pod_has(node: FakeNode) -> None:
+    claim = await prepared(node, pods=("pod", "other"))
+    await run(node, node.sandbox(claim))
+    call = asyncio.create_task(node.sandboxes.run_sandbox(node.sandbox(claim, "other"), BUDGET))
+    await node.clock.settle()
+    assert call.done()
+
+
+async def test_a_dead_namespace_gives_its_device_to_the_next_pod(node: FakeNode) -> None:
+    claim = await prepared(node, pods=("one", "two"))
+    one, two = node.sandbox(claim, "one"), node.sandbox(claim, "two")
+    await run(node, one)
+    assert one.netns_path is not None
+    node.links.remove_namespace(one.netns_path)
+    await run(node, two)
+    assert node.hooks.attached == {("dummy", "dummy0", ""): two.netns_path}
+
+
+async def test_a_further_pod_of_a_direct_claim_is_found_through_pod_resources(node: FakeNode) -> None:
+    claim = await prepared(node, pod_claim_name=None)
+    node.pod_resources.pods["default", "a-late"] = [
+        MemoryPodClaim(claim_namespace="default", claim_name="a", driver=DRIVER, pool=POOL, device="dummy0")
+    ]
+    late = node.sandbox(claim, "late")
+    await run(node, late)
+    assert node.hooks.attached == {("dummy", "dummy0", ""): late.netns_path}
+    assert await gate(node, late) is None
+
+
+async def test_a_further_pod_is_found_once_the_kubelet_answers_again(node: FakeNode) -> None:
+    claim = await prepared(node, pod_claim_name=None)
+    node.pod_resources.pods["default", "a-late"] = [
+        MemoryPodClaim(claim_namespace="default", claim_name="a", driver=DRIVER, pool=POOL, device="dummy0")
+    ]
+    node.pod_resources.away = True
+    late = node.sandbox(claim, "late")
+    await run(node, late)
+    assert node.hooks.attached == {}
+    assert node.events.events == []  # nobody knows yet whether the pod has a device
+    node.pod_resources.away = False
+    await node.clock.advance(1)
+    assert node.hooks.attached == {("dummy", "dummy0", ""): late.netns_path}
+
+
+async def test_what_is_known_of_a_pod_is_attached_while_the_kubelet_does_not_answer(node: FakeNode) -> None:
+    claim = await prepared(node, pod_claim_name=None)
+    node.pod_resources.away = True
+    sandbox = node.sandbox(claim)
+    await run(node, sandbox)
+    assert await gate(node, sandbox) is None
+    assert len(await node.guards()) == 1
+
+
+async def test_a_claim_of_a_pod_group_finds_its_pods_through_pod_resources(node: FakeNode) -> None:
+    group = replace(pod_consumer("group"), resource="podgroups")
+    claim = await prepared(node, reserved_for=(group,))
+    node.pod_resources.pods["default", "a-member"] = [
+        MemoryPodClaim(claim_namespace="default", claim_name="a", driver=DRIVER, pool=POOL, device="dummy0")
+    ]
+    await run(node, node.sandbox(claim, "member"))
+    assert len(node.hooks.attached) == 1
