@@ -130,10 +130,6 @@ class HealthBoard:
             if not item.withheld
         )
 
-    def remembered(self) -> int:
-        """Count the reports that are kept."""
-        return len(self._entries)
-
     def taints(self) -> Mapping[str, Taint]:
         """Give the taint of each unhealthy device, by name."""
         return {report.device: self._taint for report in self.reports() if report.health is Health.UNHEALTHY}
