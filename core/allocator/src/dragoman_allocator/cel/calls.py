@@ -15,6 +15,10 @@ from dragoman_allocator.cel.regexes import InvalidPattern, compiled
 from dragoman_allocator.cel.values import KINDS, LISTS, MAPS, MISSING, Optional, Value
 
 _SIZED = frozenset((str, bytes, Optional)) | LISTS | MAPS
+FAILED = object()
+"""What a price sees of an argument or result that is an error."""
+_ALL_EVALUATED = 2
+"""Up to as many arguments are all evaluated upstream, and the call is paid for, although one fails."""
 _PATTERNS = ("matches", "find", "findAll")
 
 
@@ -191,16 +195,34 @@ def _binary(run: Run, first: Evaluate, second: Evaluate) -> Evaluate:
 
 def _priced(run: Run, args: tuple[Evaluate, ...], price: Price) -> Evaluate:
     def evaluate(frame: Frame) -> Value:
-        frame.cost += 1
-        values = _both(frame, *args) if len(args) == 2 else tuple([arg(frame) for arg in args])
-        result: Value = None
-        try:
-            result = run(*values)
-        finally:
-            frame.cost += price(values, result) - 1
+        values, failure = _evaluated(frame, args)
+        result: Value = FAILED
+        if failure is None:
+            try:
+                result = run(*values)
+            except EvaluationError as error:
+                failure = error
+        frame.cost += price(values, result)
+        if failure is not None:
+            raise failure.with_traceback(None)
         return result
 
     return evaluate
+
+
+def _evaluated(frame: Frame, args: tuple[Evaluate, ...]) -> tuple[tuple[Value, ...], EvaluationError | None]:
+    """Evaluate arguments, and give the first error; two are always evaluated, of more none after an error."""
+    values: list[Value] = []
+    failure: EvaluationError | None = None
+    for arg in args:
+        try:
+            values.append(arg(frame))
+        except EvaluationError as error:
+            if len(args) > _ALL_EVALUATED:
+                raise
+            failure = failure or error
+            values.append(FAILED)
+    return tuple(values), failure
 
 
 def implementation(function: Function, overload: str | None, constants: Sequence[Value]) -> Run:

@@ -11,7 +11,7 @@ from math import ceil
 from typing import Final, TypeAlias
 
 from dragoman_allocator.cel import work
-from dragoman_allocator.cel.errors import BudgetExceeded
+from dragoman_allocator.cel.errors import Abort, BudgetExceeded
 from dragoman_allocator.cel.values import LISTS, MAPS, MISSING, Optional, Value
 
 LIMIT: Final = 1_000_000
@@ -100,12 +100,16 @@ def _contains_cidr(args: tuple[Value, ...], result: Value) -> int:
 
 def _flatten(args: tuple[Value, ...], _: Value) -> int:
     depth = args[1] if len(args) == 2 else 1
+    if type(depth) is not int:
+        raise Abort("internal error: the depth is no int")
     return size(args[0]) * (depth if depth >= 0 else 1) + NEW_LIST + 1
 
 
 def _compared(position: int) -> Price:
     def price(args: tuple[Value, ...], _: Value) -> int:
         elements = args[position]
+        if type(elements) not in LISTS:  # upstream's tracker of costs panics
+            raise Abort("internal error: the argument is no list")
         if not elements:
             return NEW_LIST + 1
         factor = 2.1 if type(elements[0]) in (str, bytes) else 2.0
@@ -159,7 +163,7 @@ BY_FUNCTION: Final[dict[str, Price]] = {
     "join": lambda _, result: _part(size(result), 0.2),
     "containsIP": _contains_ip,
     "containsCIDR": _contains_cidr,
-    "validate": lambda args, _: _part(1 + size(args[1]), 0.1) * _part(args[0].size, 0.25),
+    "validate": lambda args, _: _part(1 + size(args[1]), 0.1) * _part(getattr(args[0], "size", 1), 0.25),
 }
 
 _BY_STANDARD_OVERLOAD: Final[dict[str, Price]] = {
