@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from loguru import logger
 
 from dragoman.model.states import AttachmentState
 from dragoman_hookspecs import DeviceError
@@ -44,6 +45,29 @@ async def test_stop_called_three_times_and_remove_without_stop_do_no_harm(node: 
     await run(node, sandbox)
     await node.sandboxes.remove_sandbox(sandbox, BUDGET)
     assert node.hooks.attached == {}
+
+
+@pytest.mark.parametrize(
+    ("dies", "told"),
+    [
+        (False, "device dummy0 of claim default/a is detached from its pod"),
+        (True, "device dummy0 of claim default/a is detached after its network namespace had ended"),
+    ],
+)
+async def test_of_a_device_whose_namespace_ended_nobody_says_that_it_is_on_the_host(
+    node: FakeNode, dies: bool, told: str
+) -> None:
+    claim = await prepared(node)
+    sandbox = node.sandbox(claim)
+    await run(node, sandbox)
+    assert sandbox.netns_path is not None
+    if dies:
+        node.links.remove_namespace(sandbox.netns_path)
+    lines: list[str] = []
+    sink = logger.add(lambda message: lines.append(message.record["message"]), level="INFO")
+    await node.sandboxes.stop_sandbox(sandbox, BUDGET)
+    logger.remove(sink)
+    assert lines == [told]
 
 
 async def test_devices_of_a_pod_that_stops_do_not_wait_for_each_other(node: FakeNode) -> None:

@@ -153,21 +153,23 @@ class Attaching:
         attachment = replace(attachment, state=AttachmentState.DETACHING)
         parts.ledger.put_attachments([attachment])
         row = parts.ledger.allocation(key)
+        ended = False
         try:
             if row is not None:
-                await self._bring_back(row, attachment)
+                ended = not await parts.links.same_netns(attachment.netns)
+                await self._bring_back(row, attachment, None if ended else attachment.netns)
         except DragomanError as error:
             parts.ledger.put_attachments([replace(attachment, failure=str(error))])
             raise
         parts.ledger.delete_attachments([attachment.key])
         if row is not None:
-            _log(row, attachment).info("device {} of {} is back on the host", key.device, row.claim)
+            # Only its manager knows what became of a link whose namespace ended: the kernel puts hardware back on the
+            # host, and a link of software ends too.
+            how = "after its network namespace had ended" if ended else "from its pod"
+            _log(row, attachment).info("device {} of {} is detached {}", key.device, row.claim, how)
 
-    async def _bring_back(self, row: AllocationRow, attachment: AttachmentRow) -> None:
+    async def _bring_back(self, row: AllocationRow, attachment: AttachmentRow, netns: Netns | None) -> None:
         parts = self.parts
-        netns: Netns | None = attachment.netns
-        if netns and not await parts.links.same_netns(netns):
-            netns = None
         try:
             state = await parts.hooks.detach_device(row.manager, parts.record(row, attachment), netns)
         except PluginMissing:
