@@ -228,16 +228,25 @@ it is forbidden, and tried again only a minute later. That is between the two, a
 @contextlib.contextmanager
 def fresh() -> Iterator[Node]:
     """Give a node for as long as the context lasts."""
-    _sweep()
-    disk = Path(tempfile.mkdtemp(prefix=_PREFIX, dir="/tmp"))
-    with (disk / "owner").open("w") as owner:
-        fcntl.flock(owner, fcntl.LOCK_EX)
+    with fresh_disk() as disk:
         node = Node(disk)
         try:
             node.start()
             yield node
         finally:
             node.stop()
+
+
+@contextlib.contextmanager
+def fresh_disk() -> Iterator[Path]:
+    """Give a disk for a node for as long as the context lasts; remove those that others have left."""
+    _sweep()
+    disk = Path(tempfile.mkdtemp(prefix=_PREFIX, dir="/tmp"))
+    with (disk / "owner").open("w") as owner:
+        fcntl.flock(owner, fcntl.LOCK_EX)
+        try:
+            yield disk
+        finally:
             shutil.rmtree(disk)
 
 

@@ -86,7 +86,7 @@ class Names:
     _CHANGING = re.compile(
         rb"(?<![0-9a-f])[0-9a-f]{64}"  # sandboxes and containers
         rb"|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-        rb"|(?<=/dragoman-runtime-)[a-z0-9_]{8}"
+        rb"|(?<=/dragoman-node-)[a-z0-9_]{8}"
     )
 
     def __init__(self) -> None:

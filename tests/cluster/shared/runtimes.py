@@ -6,7 +6,6 @@ import abc
 import asyncio
 import contextlib
 import json
-import shutil
 import tempfile
 import threading
 from collections.abc import Coroutine, Iterator, Mapping
@@ -20,7 +19,7 @@ from dragoman_testkit.sandbox.runtime import FakeRuntime, FakeSandbox, NriOption
 from dragoman_testkit.sandbox.runtime_container import CreateContainerError, FakeContainer
 from dragoman_testkit.sandbox.runtime_netns import unshare_network
 from tests.cluster import parts, runtime
-from tests.cluster.node import Node
+from tests.cluster.node import Node, fresh_disk
 from tests.cluster.shared.cri import Cri, Refused
 from tests.cluster.shared.wire import unique
 
@@ -212,15 +211,14 @@ def fake(options: NriOptions) -> Iterator[Runtime]:
 @contextlib.contextmanager
 def real() -> Iterator[RealSide]:
     """Give containerd, on a node with nothing else."""
-    disk = Path(tempfile.mkdtemp(prefix="dragoman-runtime-", dir="/tmp"))
-    node = Node(disk, programs=("containerd",))
-    try:
-        parts.write_files(disk, runtime.installed(), f"/{node.cgroup}")
-        node.boot()
-        node.ctr("images", "import", runtime.installed() / "image.tar")
-        side = RealSide(node)
-        yield side
-        side.close()
-    finally:
-        node.stop()
-        shutil.rmtree(disk)
+    with fresh_disk() as disk:
+        node = Node(disk, programs=("containerd",))
+        try:
+            parts.write_files(disk, runtime.installed(), f"/{node.cgroup}")
+            node.boot()
+            node.ctr("images", "import", runtime.installed() / "image.tar")
+            side = RealSide(node)
+            yield side
+            side.close()
+        finally:
+            node.stop()
