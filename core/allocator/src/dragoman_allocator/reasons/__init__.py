@@ -14,7 +14,7 @@ from dragoman_allocator.reasons.model import (
     RequestName,
     RequestReasons,
 )
-from dragoman_allocator.reasons.words import summary
+from dragoman_allocator.reasons.words import gist, summary
 
 __all__ = [
     "Conflict",
@@ -28,6 +28,7 @@ __all__ = [
     "Remedy",
     "RequestName",
     "RequestReasons",
+    "gist",
     "summary",
     "to_json",
 ]

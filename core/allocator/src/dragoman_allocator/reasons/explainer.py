@@ -33,7 +33,7 @@ ALL_TRIALS: Final = 100_000
 class Explainer:
     """Reasons beside an allocator. Objects are those that the allocator was made of; one thread only.
 
-    ``nearest`` limits the devices that are listed per request, None lists all.
+    ``nearest`` limits the devices that are listed per request beside those that fit, None lists all.
     """
 
     def __init__(

@@ -18,7 +18,7 @@ from dragoman_allocator.reasons.model import DeviceReasons, RequestReasons
 
 
 class Survey:
-    """Devices of one node; ``nearest`` limits the devices that are kept for a request, None for all."""
+    """Devices of one node; ``nearest`` limits the devices that are kept for a request beside those that fit."""
 
     def __init__(self, allocator: Allocator, facts: Facts, node: Node, nearest: int | None = None) -> None:
         self._allocator = allocator
@@ -44,18 +44,26 @@ class Survey:
         except AllocationFailed as failure:
             error = str(failure)
         fits = sum(not each.findings for each in devices)
-        near = sorted(devices, key=_nearness)
+        missing = (_blocking(devices) or int(not fits)) if takes_all else max(0, part.count - fits)
         return RequestReasons(
             claim=claim_name(claim),
             request=name,
             device_class=part.device_class_name,
             wanted=None if takes_all else part.count,
             fits=fits,
-            missing=_blocking(devices) or int(not fits) if takes_all else max(0, part.count - fits),
-            devices=near if self._nearest is None else near[: self._nearest],
+            missing=missing,
+            devices=self._near(devices, missing),
             tally=Counter(each.findings[0].check for each in devices if each.findings),
             error=error,
         )
+
+    def _near(self, devices: Iterable[DeviceReasons], missing: int) -> list[DeviceReasons]:
+        """Sort devices, and keep those that fit and as many others as are asked for or lack."""
+        near = sorted(devices, key=_nearness)
+        if self._nearest is None:
+            return near
+        others = [each for each in near if each.findings]
+        return [*(each for each in near if not each.findings), *others[: max(self._nearest, missing)]]
 
     def _devices(self, claim: ResourceClaim, request: Request, *, takes_all: bool) -> Iterator[DeviceReasons]:
         view, plans = self._allocator.plan([claim], self._node)

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dragoman_allocator.allocation import Check
 from dragoman_allocator.reasons.model import (
     ConstraintName,
-    DeviceReasons,
     NodeReasons,
     RequestName,
     RequestReasons,
@@ -17,7 +16,13 @@ _SHOWN = 3
 
 
 def summary(reasons: NodeReasons) -> str:
-    """Say in one sentence what became of the claims on the node."""
+    """Say in one sentence what became of the claims on the node, with the nearest device where one is missing."""
+    near = [] if reasons.everywhere else [nearest(each) for each in reasons.requests if each.missing]
+    return "; nearest: ".join(filter(None, [gist(reasons), *near[:1]]))
+
+
+def gist(reasons: NodeReasons) -> str:
+    """Say the same without a device."""
     if reasons.results is not None:
         return "the claims fit"
     parts = [reasons.error] if reasons.error is not None and reasons.everywhere else _parts(reasons)
@@ -43,10 +48,10 @@ def shortfall(request: RequestReasons) -> str:
         wanted += f", {request.missing} of them cannot be had" if request.tally else ", there are none"
     else:
         wanted = f"request {request.request} wants {count(request.wanted, 'device')} of class {request.device_class}"
-        wanted += f", {request.fits or 'none'} of {sum(request.tally.values()) + request.fits} fits"
-    if not request.tally:
-        return wanted if request.wanted is None else f"{wanted}: the node has no devices that can be allocated"
-    return f"{wanted}: {tallied(request.tally)}; nearest: {nearest(request.devices)}"
+        offered = sum(request.tally.values()) + request.fits
+        fits = f"{request.fits or 'none'} of {offered} {'fit' if request.fits > 1 else 'fits'}"
+        wanted += f", {fits}" if offered else ", the node offers no devices at all"
+    return f"{wanted}: {tallied(request.tally)}" if request.tally else wanted
 
 
 def tallied(tally: Mapping[Check, int]) -> str:
@@ -55,9 +60,11 @@ def tallied(tally: Mapping[Check, int]) -> str:
     return ", ".join(f"{number} {check.value}" for check, number in ordered)
 
 
-def nearest(devices: Iterable[DeviceReasons]) -> str:
-    """Name the device that fails the fewest checks, with all of them."""
-    first = next(each for each in devices if each.findings)
+def nearest(request: RequestReasons) -> str:
+    """Name the device that fails the fewest checks, with them; empty where there is none."""
+    first = next((each for each in request.devices if each.findings), None)
+    if first is None:
+        return ""
     return f"{first.device[2]}: {', and '.join(finding.text for finding in first.findings[:_SHOWN])}"
 
 
