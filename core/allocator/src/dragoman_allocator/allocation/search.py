@@ -249,6 +249,7 @@ class Search:
         assert selection is not None
         members = selection.members
         position = choice.position
+        admin = target.admin
         while position < len(members) or selection.extend(target):
             member = members[position]
             position += 1
@@ -256,7 +257,8 @@ class Search:
                 continue
             device, pool, amounts = member
             use = device.use
-            if target.blocked(use):
+            # What ``blocked`` says, without a call: most devices of a search that goes back and forth end here.
+            if target.claim in use.marks if admin else use.held or use.marks:
                 failed = Check.IN_USE
             elif amounts is None and (amounts := selection.settle(position - 1, target)) is None:
                 continue
@@ -270,7 +272,8 @@ class Search:
                     choice.position = position
                     return True
                 failed = refused
-            target.report(device.id, failed)
+            if target.observer is not None:
+                target.report(device.id, failed)
         return False
 
     def _pick_all(self, choice: Choice) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self, TypeVar
+from typing import Final, Self, TypeVar
 
 from dragoman_allocator import reasons
 from dragoman_allocator.allocation import Allocator
@@ -16,6 +16,9 @@ from dragoman_allocator.objects.meta import JsonObject
 
 T = TypeVar("T", bound=Struct)
 
+MOST_STEPS: Final = 3_000_000
+"""Steps of the longest search: some seconds, as the scheduler gives a node 10 s (DRASchedulerFilterTimeout)."""
+
 
 def answer(line: Line) -> JsonObject:
     """Answer with ``results`` and ``steps``, or with ``error`` and ``errorOnNode`` (on this node only), and why.
@@ -26,7 +29,10 @@ def answer(line: Line) -> JsonObject:
     claims = objects(line, "claims", ResourceClaim)
     raw = line.raw("node")
     node = decode(Node, raw) if raw is not None else Node()
-    found = world.explainer().explain(claims, node, steps=None)
+    found = world.explainer().explain(claims, node, steps=MOST_STEPS)
+    if found.undecided:
+        problem = f"filter operation aborted: the search was given up after {MOST_STEPS} steps"
+        return {"results": None, "error": problem, "errorOnNode": False, "reasons": reasons.to_json(found)}
     if found.error is not None:
         failure = {"error": found.error, "errorOnNode": not found.everywhere}
         return {"results": None, **failure, "reasons": reasons.to_json(found)}
