@@ -1,3 +1,5 @@
+"""Claim status by server-side apply."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -9,16 +11,13 @@ from dragoman.kube.client import KubeClient
 from dragoman.kube.conditions import TransitionTimes
 from dragoman.kube.status import StatusWriter
 from dragoman.kube.versions import Versions
-from dragoman.model.claims import ClaimRef
 from dragoman.model.errors import Refused, Unavailable
-from dragoman.model.status import ClaimStatus, Condition, DeviceStatus
-from dragoman_hookspecs import JsonObject
+from dragoman.model.status import ClaimStatus
 from dragoman_testkit.fakes.clock import VirtualClock
 from dragoman_testkit.sandbox.apiserver import ApiServer, Cause
 
-DRIVER = "net.dragoman.dev"
-SHARE = "3f0c6a1e-52d4-4c55-9c1f-0c8b7f9c2f10"
-OTHER: JsonObject = {"driver": "gpu.example.com", "pool": "p", "device": "g0", "data": {"theirs": True}}
+from .statusclaims import DRIVER, OTHER, SHARE, device, entries, make_claim, mine, result, sent, since
+
 Make = Callable[[TransitionTimes | None], StatusWriter]
 
 
@@ -30,50 +29,6 @@ def make(client: KubeClient, versions: Versions, clock: VirtualClock) -> Make:
 @pytest.fixture
 def writer(make: Make) -> StatusWriter:
     return make(None)
-
-
-def result(device: str, share: str | None = None, driver: str = DRIVER, pool: str = "n1") -> JsonObject:
-    entry = {"request": "r", "driver": driver, "pool": pool, "device": device}
-    return entry | ({"shareID": share} if share else {})
-
-
-def make_claim(server: ApiServer, *results: JsonObject) -> ClaimRef:
-    claim = server.create(
-        {
-            "apiVersion": "resource.k8s.io/v1",
-            "kind": "ResourceClaim",
-            "metadata": {"name": "c", "namespace": "ns"},
-            "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "net"}}]}},
-        }
-    )
-    theirs = result("g0", driver="gpu.example.com", pool="p")
-    allocation = {"devices": {"results": [*results, theirs]}}
-    server.update_status({**claim, "status": {"allocation": allocation, "devices": [OTHER]}})
-    return ClaimRef(uid=claim["metadata"]["uid"], namespace="ns", name="c")
-
-
-def device(name: str, ready: str = "True", share: str | None = None) -> DeviceStatus:
-    condition = Condition(type="Ready", status=ready, reason="Prepared")
-    return DeviceStatus(
-        driver=DRIVER, pool="n1", device=name, share_id=share, conditions=(condition,), data={"manager": "dummy"}
-    )
-
-
-def entries(server: ApiServer) -> list[JsonObject]:
-    status: JsonObject = server.get("resourceclaims", "c", "ns")["status"]
-    return list(status.get("devices") or ())
-
-
-def mine(server: ApiServer) -> list[str]:
-    return [entry["device"] for entry in entries(server) if entry["driver"] == DRIVER]
-
-
-def since(server: ApiServer) -> list[str]:
-    return [e["conditions"][0]["lastTransitionTime"] for e in entries(server) if e["driver"] == DRIVER]
-
-
-def sent(server: ApiServer) -> list[str]:
-    return [verb for verb, path in server.requests if "resourceclaims" in path]
 
 
 @pytest.mark.parametrize("version", ["v1", "v1beta2", "v1beta1"])
@@ -250,49 +205,6 @@ async def test_device_status_is_written_again_once_the_api_was_discovered_anew(
     assert (mine(server), writer.warning) == (["a"], "")
 
 
-async def test_a_server_whose_apply_needs_share_ids_is_written_by_read_and_replace(
-    server: ApiServer, writer: StatusWriter
-) -> None:
-    server.faults.needs_share_id = True
-    ref = make_claim(server, result("a"), result("b"))
-    await writer.write(ClaimStatus(claim=ref, devices=(device("a"), device("b"))))
-    await writer.write(ClaimStatus(claim=ref, devices=(device("b"),)))
-    assert (entries(server)[0], mine(server)) == (OTHER, ["b"])
-    assert sent(server).count("apply") == 1
-
-
-async def test_read_and_replace_starts_anew_after_a_conflict(server: ApiServer, writer: StatusWriter) -> None:
-    server.faults.needs_share_id = True
-    ref = make_claim(server, result("a"))
-    server.faults.fail(409, verb="update", reason="Conflict")
-    await writer.write(ClaimStatus(claim=ref, devices=(device("a"),)))
-    assert mine(server) == ["a"]
-
-
-async def test_read_and_replace_does_not_write_a_claim_of_the_same_name(
-    server: ApiServer, writer: StatusWriter
-) -> None:
-    server.faults.needs_share_id = True
-    old = make_claim(server, result("a"))
-    await writer.write(ClaimStatus(claim=old, devices=(device("a"),)))
-    server.delete("resourceclaims", "c", "ns")
-    make_claim(server, result("a"))
-    await writer.write(ClaimStatus(claim=old, devices=(device("a", "False"),)))
-    assert mine(server) == []
-
-
-async def test_read_and_replace_that_loses_to_other_writers_each_time_is_tried_again_later(
-    server: ApiServer, writer: StatusWriter
-) -> None:
-    server.faults.needs_share_id = True
-    ref = make_claim(server, result("a"))
-    server.faults.fail(409, verb="update", reason="Conflict", count=5)
-    with pytest.raises(Unavailable, match="ns/c was changed"):
-        await writer.write(ClaimStatus(claim=ref, devices=(device("a"),)))
-    await writer.write(ClaimStatus(claim=ref, devices=(device("a"),)))
-    assert mine(server) == ["a"]
-
-
 async def test_an_apply_that_loses_to_other_writers_is_tried_again_later(
     server: ApiServer, writer: StatusWriter
 ) -> None:
@@ -313,67 +225,6 @@ async def test_a_conflict_over_the_uid_of_a_replaced_claim_is_nobodys_concern(
     server.faults.fail(409, verb="apply", reason="Conflict", message="Precondition failed: UID in precondition")
     await writer.write(ClaimStatus(claim=old, devices=()))
     assert entries(server) == [OTHER]
-
-
-async def test_a_claim_whose_parameters_were_sent_with_blanks_is_written_beside_other_drivers(
-    server: ApiServer, writer: StatusWriter
-) -> None:
-    server.faults.loose_parameters = True
-    ref = make_claim(server, result("a"), result("b", SHARE))
-    await writer.write(ClaimStatus(claim=ref, devices=(device("a"), device("b", share=SHARE))))
-    found = entries(server)
-    assert (found[0], mine(server)) == (OTHER, ["a", "b"])
-    assert [(entry.get("shareID"), entry["data"]) for entry in found[1:]] == [
-        (None, {"manager": "dummy"}),
-        (SHARE, {"manager": "dummy"}),
-    ]
-    await writer.write(ClaimStatus(claim=ref, devices=(device("b", share=SHARE),)))
-    await writer.write(ClaimStatus(claim=ref, devices=()))
-    assert entries(server) == [OTHER]
-
-
-async def test_such_a_claim_keeps_the_time_of_a_condition(
-    server: ApiServer, writer: StatusWriter, clock: VirtualClock
-) -> None:
-    server.faults.loose_parameters = True
-    ref = make_claim(server, result("a"))
-    await writer.write(ClaimStatus(claim=ref, devices=(device("a"),)))
-    first = since(server)
-    await clock.advance(60)
-    await writer.write(ClaimStatus(claim=ref, devices=(device("a"),)))
-    assert since(server) == first
-
-
-async def test_read_and_replace_of_a_claim_that_is_gone_is_nobodys_concern(
-    server: ApiServer, writer: StatusWriter
-) -> None:
-    server.faults.needs_share_id = True
-    ref = make_claim(server, result("a"))
-    await writer.write(ClaimStatus(claim=ref, devices=(device("a"),)))
-    server.delete("resourceclaims", "c", "ns")
-    await writer.write(ClaimStatus(claim=ref, devices=(device("a", "False"),)))
-    assert server.list("resourceclaims") == []
-
-
-async def test_why_a_read_before_a_replacement_is_refused_is_told_in_words(
-    server: ApiServer, writer: StatusWriter
-) -> None:
-    server.faults.loose_parameters = True
-    ref = make_claim(server, result("a"))
-    await writer.write(ClaimStatus(claim=ref, devices=(device("a"),)))
-    server.faults.fail(403, verb="get", reason="Forbidden", message="not for you", count=2)
-    with pytest.raises(Unavailable, match=r"not for you; .* get on resourceclaims"):
-        await writer.write(ClaimStatus(claim=ref, devices=(device("a", "False"),)))
-
-
-async def test_read_and_replace_finds_a_version_that_is_served(server: ApiServer, writer: StatusWriter) -> None:
-    server.faults.needs_share_id = True
-    server.serve_versions(("v1beta1",))
-    ref = make_claim(server, result("a"))
-    await writer.write(ClaimStatus(claim=ref, devices=(device("a"),)))
-    server.serve_versions(("v1",))
-    await writer.write(ClaimStatus(claim=ref, devices=(device("a", "False"),)))
-    assert entries(server)[1]["conditions"][0]["status"] == "False"
 
 
 async def test_a_version_that_is_not_served_any_more_costs_no_status(server: ApiServer, writer: StatusWriter) -> None:

@@ -12,7 +12,7 @@ from dragoman.kube.claims import ClaimObject, claim_path, get_claim
 from dragoman.kube.client import APPLY_PATCH, KubeClient, decode
 from dragoman.kube.conditions import TransitionTimes, entry_key
 from dragoman.kube.errors import REPLACED, ApiError, ServerUnavailable, replacement
-from dragoman.kube.status_exact import put_exactly, takes_it_for_another_allocation
+from dragoman.kube.status_exact import LooseClaims, put_exactly, takes_it_for_another_allocation
 from dragoman.kube.status_json import entry_json
 from dragoman.kube.times import timestamp
 from dragoman.kube.versions import Api, Versions
@@ -46,6 +46,7 @@ class StatusWriter:
         self._driver = driver
         self._gate_off: int | None = None
         self._put: int | None = None
+        self._loose = LooseClaims()
         self.warning = ""
 
     async def write(self, status: ClaimStatus) -> None:
@@ -80,14 +81,16 @@ class StatusWriter:
 
     async def _send(self, api: Api, claim: ClaimRef, devices: tuple[DeviceStatus, ...]) -> ClaimObject:
         entries = [self._entry(claim, device) for device in devices]
-        if self._put != api.epoch:
+        if self._put != api.epoch and claim.uid not in self._loose:
             try:
                 return await self._apply(api, claim, entries)
             except (ApiError, ServerUnavailable) as error:
                 if _NEEDS_KEY in str(error):
                     # Servers before 1.34 cannot apply an entry without its optional key.
                     self._put = api.epoch
-                elif not takes_it_for_another_allocation(error):
+                elif takes_it_for_another_allocation(error):
+                    self._loose.add(claim.uid)
+                else:
                     raise
         return await put_exactly(self._client, api, claim, self._driver, entries)
 

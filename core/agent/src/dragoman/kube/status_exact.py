@@ -27,6 +27,7 @@ from dragoman_hookspecs import JsonObject
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 _MAGIC = b"k8s\x00"
 _TRIES = 5
+_CLAIMS = 1024
 _ESCAPED = "<>&\u2028\u2029"
 """What Go writes as an escape in JSON, beside what has to be."""
 
@@ -34,6 +35,22 @@ _ESCAPED = "<>&\u2028\u2029"
 def takes_it_for_another_allocation(error: ApiError | ServerUnavailable) -> bool:
     """Tell whether a write of device status was refused for a change of the allocation, which was not meant."""
     return isinstance(error, ApiError) and any(cause.field == "status.allocation" for cause in error.causes)
+
+
+class LooseClaims:
+    """UIDs of claims of which an apply was refused so; of many the oldest is forgotten, and costs one more refusal."""
+
+    def __init__(self) -> None:
+        self._uids: dict[str, None] = {}
+
+    def __contains__(self, uid: str) -> bool:
+        return uid in self._uids
+
+    def add(self, uid: str) -> None:
+        """Note that no apply can write this claim: its allocation keeps the parameters that it has."""
+        self._uids[uid] = None
+        if len(self._uids) > _CLAIMS:
+            del self._uids[next(iter(self._uids))]
 
 
 async def put_exactly(
