@@ -14,7 +14,7 @@ from dragoman_allocator import defaults as api_defaults
 from dragoman_allocator.errors import InvalidMember
 from dragoman_allocator.objects import PoolStatusRequest, Struct
 from dragoman_allocator.objects.meta import JsonObject
-from dragoman_allocator.quantity import BareNumber
+from dragoman_allocator.quantity import BareNumber, Quantity
 
 T = TypeVar("T", bound=Struct)
 A = TypeVar("A")
@@ -90,9 +90,11 @@ def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(kind, float_hook=BareNumber.of)
 
 
-def _encoded(value: Any) -> msgspec.Raw:
+def _encoded(value: Any) -> msgspec.Raw | str:
     if isinstance(value, BareNumber):
         return msgspec.Raw(value.text.encode())
+    if isinstance(value, Quantity):
+        return value.text
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 

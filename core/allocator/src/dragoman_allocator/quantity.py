@@ -254,8 +254,10 @@ class BareNumber(float):
         return number
 
 
-def parse(raw: str | float | None) -> Quantity:
+def parse(raw: str | float | Quantity | None) -> Quantity:
     """Read a quantity as it stands in JSON: a text (blanks around it are dropped) or a bare number; None is zero.
+
+    One that was calculated stands for itself.
 
     Raises ``InvalidQuantity``, which is an ``InvalidInput``.
     """
@@ -263,6 +265,8 @@ def parse(raw: str | float | None) -> Quantity:
         return parse_text(raw.strip(_BLANKS))
     if raw is None:
         return Quantity(0, 0, DECIMAL)
+    if isinstance(raw, Quantity):
+        return raw
     if isinstance(raw, bool) or not isinstance(raw, int | float):
         raise InvalidQuantity(f"a quantity is a text or a number, not {type(raw).__name__}")
     return parse_text(_number_text(raw))

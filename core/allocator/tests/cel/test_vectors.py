@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman_allocator.cel import Environment
+from dragoman_allocator.cel import CompileError, Environment
 from dragoman_allocator.features import Features
 from dragoman_allocator.objects import Attribute, Capacity, Device
 
@@ -164,8 +164,12 @@ def test_an_attribute_without_a_value_spoils_every_expression(attribute: Attribu
     assert str(verdict("true", attributes(name=attribute))).startswith(expected)
 
 
-def test_expressions_have_at_most_10240_bytes() -> None:
-    comment = " //"
-    assert verdict("true" + comment + "x" * (10_240 - 7)) is True
-    assert verdict("true" + comment + "x" * (10_240 - 6)) == "compile: Too long: may not be more than 10240 bytes"
-    assert str(verdict("true" + comment + "é" * 5_120)).startswith("compile: Too long")
+def test_new_expressions_have_at_most_10240_bytes_and_stored_ones_100000_characters() -> None:
+    comment = "true //"
+    assert LISTS_ON.compile(comment + "x" * (10_240 - 7))
+    for longer in ("x" * (10_240 - 6), "é" * 5_120):
+        with pytest.raises(CompileError, match="Too long: may not be more than 10240 bytes"):
+            LISTS_ON.compile(comment + longer)
+        assert verdict(comment + longer) is True
+    assert verdict(comment + "é" * (100_000 - 7)) is True
+    assert str(verdict(comment + "é" * (100_000 - 6))).startswith("compile: expression code point size exceeds limit")

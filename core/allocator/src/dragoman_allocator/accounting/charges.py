@@ -107,7 +107,7 @@ def _charge(pod: Pod, claim: AllocatedClaim, devices: Devices) -> NodeAllocatabl
     return NodeAllocatableClaimStatus(
         resource_claim_name=metadata.name,
         containers=_users(pod, claim.names),
-        mapping=[ClaimMapping(name=name, quantity=total.text) for name, total in sorted(sums.mapping.items())],
+        mapping=[ClaimMapping(name=name, quantity=total) for name, total in sorted(sums.mapping.items())],
         overhead=_overheads(sums.overhead),
     )
 
@@ -116,8 +116,8 @@ def _overheads(sums: Mapping[str, tuple[Quantity | None, Quantity | None]]) -> l
     return [
         ClaimOverhead(
             name=name,
-            per_pod=None if per_pod is None else per_pod.text,
-            per_container=None if per_container is None else per_container.text,
+            per_pod=per_pod,
+            per_container=per_container,
         )
         for name, (per_pod, per_container) in sorted(sums.items())
     ]

@@ -14,6 +14,8 @@ Amounts: TypeAlias = dict[str, Quantity]
 HUGEPAGES: Final = "hugepages-"
 ZERO: Final = quantity.parse("0")
 
+_NANOS_OF_MILLI: Final = 10**6
+
 
 def read(raw: Mapping[str, RawQuantity] | None) -> Amounts:
     """Read the quantities of a resource list, rounded up to thousandths as the API server does when it stores one.
@@ -52,5 +54,4 @@ def texts(amounts: Mapping[str, Quantity]) -> dict[str, str]:
 
 
 def _in_millis(amount: Quantity) -> Quantity:
-    _, exponent = amount.decimal
-    return amount if exponent >= -3 else Quantity.of_millis(amount.millis, amount.format)
+    return amount if amount.nanos % _NANOS_OF_MILLI == 0 else Quantity.of_millis(amount.millis, amount.format)

@@ -104,6 +104,7 @@ class _Trial:
         self._claims: list[tuple[str, ResourceClaim]] = []
         self._wanted: list[ResourceClaim] = []
         self._found: dict[str, AllocationResult] = {}
+        self._taken: dict[str, AllocationResult] = {}
         self._statuses: list[NodeAllocatableClaimStatus] | None = None
 
     def run(self) -> Attempt:
@@ -112,7 +113,7 @@ class _Trial:
             attempt.filter = self._said(self._filter)
             if attempt.filter.good:
                 attempt.reserve = Status()
-                attempt.allocations = self._found
+                attempt.allocations = self._taken
                 attempt.statuses = self._statuses
         return attempt
 
@@ -222,7 +223,10 @@ class _Trial:
             raise _Stopped(Code.ERROR, str(error)) from error
         if results is None:
             raise _Stopped(Code.UNRESOLVABLE, "cannot allocate all claims")
-        self._found = {claim.metadata.uid: result for claim, result in zip(self._wanted, results, strict=True)}
+        for claim, result in zip(self._wanted, results, strict=True):
+            # A pod may name one claim twice: the scheduler takes the first allocation, and charges for the last.
+            self._taken.setdefault(claim.metadata.uid, result)
+            self._found[claim.metadata.uid] = result
 
     def _account(self) -> None:
         devices = Devices(self._cluster.slices, self._node)

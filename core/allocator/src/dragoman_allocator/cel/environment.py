@@ -24,7 +24,9 @@ from dragoman_allocator.features import Features
 from dragoman_allocator.objects import Attribute, Device
 
 LONGEST: Final = 10_240
-"""Bytes of the longest expression (``CELSelectorExpressionMaxLength``)."""
+"""Bytes of the longest expression that the API server takes (``CELSelectorExpressionMaxLength``)."""
+STORED_LONGEST: Final = 100_000
+"""Characters of the longest one that the compiler itself takes."""
 
 _CACHED: Final = 4096
 _DERIVED: Final = (BOOL, INT, STRING, ANY, DYN, SEMVER)
@@ -78,6 +80,7 @@ class Environment:
     def __init__(self, features: Features | None = None, *, stored: bool = True) -> None:
         gates = features or Features()
         self.lists = stored or gates.on("DRAListTypeAttributes")
+        self._stored = stored
         self.attribute_type = DYN if self.lists else ANY
         self._declarations = _declarations(
             self.attribute_type, shared=stored or gates.on("DRAConsumableCapacity"), includes=self.lists
@@ -121,8 +124,11 @@ class Environment:
         return CompileError(f"{wanted}, not {printed(program.type)}")
 
     def _compile(self, expression: str) -> Program:
-        if len(expression.encode("utf-8", "surrogatepass")) > LONGEST:
+        if not self._stored and len(expression.encode("utf-8", "surrogatepass")) > LONGEST:
             raise CompileError(f"Too long: may not be more than {LONGEST} bytes")
+        if len(expression) > STORED_LONGEST:
+            size = len(expression)
+            raise CompileError(f"expression code point size exceeds limit: size: {size}, limit {STORED_LONGEST}")
         return with_room(lambda: self._program(expression))
 
     def _program(self, expression: str) -> Program:

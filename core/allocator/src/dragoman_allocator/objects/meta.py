@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, dataclass_transform
 import msgspec
 
 if TYPE_CHECKING:
-    RawQuantity: TypeAlias = str | int | float
+    from dragoman_allocator.quantity import Quantity
+
+    RawQuantity: TypeAlias = str | int | float | Quantity
     """A quantity as it stands in JSON; ``quantity.parse`` reads it, and refuses what is neither text nor number."""
 else:
     # msgspec hands the text of a number only to members of any type, and 1e3 is another quantity than 1000.0.
