@@ -91,6 +91,23 @@ def test_check_tells_path_and_file_of_every_fault(tmp_path: Path) -> None:
         assert any(line.startswith(start) for line in result.stdout.splitlines()), start
 
 
+def test_check_tells_faults_of_a_plugins_section_beside_those_of_the_rest(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text("pools: [{nam: x}]\ndeviceManagerConfigs: {dummy: {count: -1}, zzz: {}}\n")
+    result = check(path)
+    told = [line.partition(": ")[2].partition(":")[0] for line in result.stdout.splitlines()]
+    assert sorted(told) == ["deviceManagerConfigs.dummy.count", "pools[0].nam", "pools[0].name"]
+    assert "deviceManagerConfigs.zzz is not checked" in result.stderr
+
+
+def test_check_tells_a_section_that_is_none_once(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text("deviceManagerConfigs: {dummy: 3}\n")
+    result = check(path)
+    assert result.stdout.count("deviceManagerConfigs.dummy") == 1
+    assert "1 fault" in result.stderr
+
+
 @pytest.mark.parametrize("args", [[], ["no-such-file"], ["-x"]])
 def test_check_of_nothing_is_wrong_usage(args: list[str]) -> None:
     assert CliRunner().invoke(main, ["config", "check", *args]).exit_code == 2

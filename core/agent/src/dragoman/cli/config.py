@@ -15,6 +15,7 @@ from dragoman.cli.output import output_option, printable, show
 from dragoman.plugins.sections import Sections
 from dragoman.schema.types import dotted
 from dragoman.settings import LayeredFault, Loaded, Settings, SettingsError
+from dragoman.settings.environment import SECTIONS
 from dragoman.settings.files import KIND, documents, spec
 from dragoman.settings.layers import Layer, walk
 from dragoman.settings.loading import DEFAULTS, check
@@ -114,11 +115,16 @@ class _Checker:
     def _settings(self, path: str, document: Any) -> None:
         self.checked += 1
         try:
-            loaded = check([Layer(path, spec({} if document is None else document, path))])
+            layer = Layer(path, spec({} if document is None else document, path))
         except SettingsError as error:
             self.faults += error.faults
             return
-        self._drivers.add(loaded.settings.driver_name)
+        try:
+            loaded = check([layer])
+            self._drivers.add(loaded.settings.driver_name)
+        except SettingsError as error:
+            self.faults += error.faults
+            loaded = _sections_alone(layer)
         self.faults += [LayeredFault(fault.path, fault.message, path) for fault in self._section_faults(loaded)]
 
     def _section_faults(self, loaded: Loaded) -> Iterator[Fault]:
@@ -133,6 +139,14 @@ class _Checker:
         for path, key in sections.paths():
             if key not in known[path.partition(".")[0]]:
                 self.notes.append(f"{path} is not checked: no plugin with this settings key is installed here")
+
+
+def _sections_alone(layer: Layer) -> Loaded:
+    """Give the plugins' sections of a file that has other faults; none where the sections have such faults too."""
+    try:
+        return check([Layer(layer.name, {key: layer.data[key] for key in SECTIONS if key in layer.data})])
+    except SettingsError:
+        return check([])
 
 
 def _yaml(loaded: Loaded, data: Mapping[str, Any], base: tuple[str, ...] = ()) -> Iterator[str]:
