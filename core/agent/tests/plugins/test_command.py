@@ -65,6 +65,14 @@ def test_the_table_names_state_and_reason(site: Any, tmp_path: Path) -> None:
     assert "deviceManagerConfigs.cliGood.counts: is not a known key" in line
 
 
+def test_why_a_plugin_is_left_out_is_told_by_the_table_alone(site: Any, tmp_path: Path) -> None:
+    site.install("dragoman-cli-bad", "import no_such_module_anywhere")
+    told: list[str] = []
+    logger.add(told.append, level="INFO", format="{message}")
+    result = run(tmp_path, "")
+    assert (result.stdout + "".join(told)).count("no_such_module_anywhere") == 1
+
+
 def test_a_start_that_would_be_refused_is_told_after_the_table_with_exit_code_1(site: Any, tmp_path: Path) -> None:
     site.install("dragoman-cli-good", GOOD)
     result = run(tmp_path, "requiredPlugins: [cli-absent]")

@@ -52,7 +52,7 @@ def commands(
     registry = _Registry(taken, connect)
     for entry in _entries(entries):
         with_commands = [(entry.name, each) for each in _readable(entry) if isinstance(each, Commands)]
-        loaded = loading.load_descriptors(with_commands, context=_context)
+        loaded = loading.load_descriptors(with_commands, context=_context, log_level="DEBUG")
         owner = str(entrypoints.inspect(entry))
         registry.problems += [f"{owner}: {status.reason}" for status in loaded.statuses if status.reason]
         for plugin in loaded:

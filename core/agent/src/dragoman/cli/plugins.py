@@ -68,6 +68,7 @@ def loaded_here(settings: Settings) -> tuple[Sequence[PluginStatus], str]:
                 context=contexts(base),
                 required=settings.required_plugins,
                 blocked=settings.blocked_plugins,
+                log_level="DEBUG",
             )
         except StartupRefused as error:
             return error.statuses, str(error)

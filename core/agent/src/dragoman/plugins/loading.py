@@ -146,14 +146,16 @@ def load(
     blocked: Collection[str] = (),
     only: type[Descriptor] = Descriptor,
     limit: float = 20.0,
+    log_level: str = "WARNING",
 ) -> PluginSet:
     """Load plugins in the order of their names; by default all that are installed.
 
     ``required`` and ``blocked`` name entry points or distributions. ``only``: descriptors of other kinds are left
-    alone. ``limit`` in seconds holds for each import and each
-    creation. Raises ``StartupRefused``; whatever else goes wrong stands in ``PluginSet.statuses``.
+    alone. ``limit`` in seconds holds for each import and each creation. ``log_level``: of what is left out; DEBUG is
+    for those who show the statuses themselves. Raises ``StartupRefused``; whatever else goes wrong stands in
+    ``PluginSet.statuses``.
     """
-    loading = _Loading(sections or Sections(), context, limit, only)
+    loading = _Loading(sections or Sections(), context, limit, only, log_level)
     for entry in in_name_order(installed() if entry_points is None else entry_points):
         status = inspect(entry)
         if _is_named(status, blocked):
@@ -168,9 +170,10 @@ def load_descriptors(
     sections: Sections | None = None,
     *,
     context: ContextFactory,
+    log_level: str = "WARNING",
 ) -> PluginSet:
     """Load plugins that no distribution names, for tests and tools: pairs of name and descriptor."""
-    loading = _Loading(sections or Sections(), context, limit=20.0)
+    loading = _Loading(sections or Sections(), context, limit=20.0, log_level=log_level)
     for name, descriptor in descriptors:
         status = PluginStatus(name=name, state=PluginState.FOUND, distribution=f"dragoman-{name}", version="0")
         loading.add_descriptor(descriptor, status, descriptor)
@@ -181,13 +184,19 @@ class _Loading:
     """What is known while the plugins are loaded one after the other."""
 
     def __init__(
-        self, sections: Sections, context: ContextFactory, limit: float, only: type[Descriptor] = Descriptor
+        self,
+        sections: Sections,
+        context: ContextFactory,
+        limit: float,
+        only: type[Descriptor] = Descriptor,
+        log_level: str = "WARNING",
     ) -> None:
         self.statuses: list[PluginStatus] = []
         self._sections = sections
         self._context = context
         self._limit = limit
         self._only = only
+        self._log_level = log_level
         self._loaded: list[LoadedPlugin] = []
         self._descriptors: list[Descriptor] = []
         self._refusals: list[str] = []
@@ -251,7 +260,7 @@ class _Loading:
     def _refuse(self, status: PluginStatus, error: Rejected) -> None:
         self.statuses.append(status.became(error.state, str(error)))
         bound = logger.bind(plugin=status.name)
-        bound.warning(f"{status} is left out: {error}")
+        bound.log(self._log_level, f"{status} is left out: {error}")
         bound.opt(exception=error).debug(f"where {status} failed")
 
     def _report_unclaimed(self) -> None:
