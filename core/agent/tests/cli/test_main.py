@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -109,3 +110,27 @@ def test_program_tells_its_version() -> None:
     result = CliRunner().invoke(main, ["--version"])
     assert result.exit_code == 0
     assert result.stdout.startswith("dragoman, version ")
+
+
+@pytest.mark.parametrize(("arguments", "lines"), [(["--help"], 0), (["no-such-command"], 4)])
+def test_a_plugin_that_cannot_be_made_is_one_line_whatever_is_asked(
+    tmp_path: Path, arguments: list[str], lines: int
+) -> None:
+    (tmp_path / "unmakable.py").write_text(
+        "from dragoman_hookspecs import Commands\n"
+        "def create(context, settings): raise RuntimeError('no way')\n"
+        "plugin = Commands(settings_key='unmakable', create=create)\n"
+    )
+    info = tmp_path / "dragoman_unmakable-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: dragoman-unmakable\nVersion: 1.0\nRequires-Dist: dragoman-hookspecs\n"
+    )
+    (info / "entry_points.txt").write_text("[dragoman.plugins]\nunmakable = unmakable:plugin\n")
+    command = [sys.executable, "-m", "dragoman", *arguments]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(tmp_path)}
+    )
+    told = done.stderr.splitlines()
+    assert told[0] == "Warning: plugin unmakable of dragoman-unmakable 1.0: create raised RuntimeError: no way"
+    assert len(told) == 1 + lines

@@ -110,10 +110,16 @@ class Program(click.Group):
         def connect(kubeconfig: Path | None, context: str | None) -> AbstractContextManager[Cluster]:
             return _connect(ctx, kubeconfig, context)
 
+        # Commands are looked for before the callback of the program runs.
+        _configure_logs(debug=bool(ctx.params.get("debug")))
         found, problems = descriptors.commands(taken=self.table, connect=connect)
         for problem in problems:
             click.echo(f"Warning: {problem}", err=True)
         return found
+
+
+def _configure_logs(*, debug: bool) -> None:
+    logs.configure("debug" if debug else "warning")
 
 
 def _connect(ctx: click.Context, kubeconfig: Path | None, context: str | None) -> AbstractContextManager[Cluster]:
@@ -140,5 +146,5 @@ def _connect(ctx: click.Context, kubeconfig: Path | None, context: str | None) -
 @click.pass_context
 def main(ctx: click.Context, config: Path | None, debug: bool) -> None:
     """Hand network devices of a node to pods, by DRA, NRI and CDI."""
-    logs.configure("debug" if debug else "warning")
+    _configure_logs(debug=debug)
     ctx.obj = Options(config=config, debug=debug)
