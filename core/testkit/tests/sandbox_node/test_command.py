@@ -10,8 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from dragoman.cli.main import Options
 from dragoman_hookspecs import JsonObject
+from dragoman_testkit.sandbox.command import NoSandbox, sandbox
 from dragoman_testkit.sandbox.play_view import render
 
 DRAGOMAN = (sys.executable, "-m", "dragoman")
@@ -40,10 +43,10 @@ class Terminal:
 
 @pytest.fixture
 def terminal() -> Iterator[Terminal]:
-    sandbox = subprocess.Popen([*DRAGOMAN, "sandbox"], stdout=subprocess.PIPE, text=True)
-    assert sandbox.stdout
+    node = subprocess.Popen([*DRAGOMAN, "sandbox"], stdout=subprocess.PIPE, text=True)
+    assert node.stdout
     config = ""
-    for line in sandbox.stdout:
+    for line in node.stdout:
         config = line.partition("DRAGOMAN_CONFIG=")[2].strip() or config
         if "Ctrl-C" in line:
             break
@@ -51,9 +54,9 @@ def terminal() -> Iterator[Terminal]:
     try:
         yield Terminal(config)
     finally:
-        sandbox.send_signal(signal.SIGINT)
-        rest, _ = sandbox.communicate(timeout=60)
-    assert sandbox.returncode == 0, rest
+        node.send_signal(signal.SIGINT)
+        rest, _ = node.communicate(timeout=60)
+    assert node.returncode == 0, rest
     assert not Path(config).parent.exists()
 
 
@@ -82,6 +85,27 @@ def test_a_pod_is_applied_looked_into_and_deleted_and_ctrl_c_removes_everything(
 
 
 READ = (sys.executable, "-m", "dragoman_metadata.cli", "show", "--pod-claim", "nic", "--get", "interface")
+
+
+@pytest.mark.parametrize(
+    ("words", "taken"),
+    [
+        ("pod sh -c true", "-c"),
+        ("pod ls -lan", "-lan"),
+        ("-c app pod ls --namespace=x", "--namespace=x"),
+        ("pod ip --help", "--help"),
+    ],
+)
+def test_exec_hints_at_the_two_dashes_where_it_would_take_an_option_of_the_command(words: str, taken: str) -> None:
+    result = CliRunner().invoke(sandbox, ["exec", *words.split()])
+    assert result.exit_code == 2
+    assert f"{taken} would be an option of exec itself: write -- before the command" in result.stderr
+
+
+@pytest.mark.parametrize("words", ["pod -- sh -c true", "pod ip -br address", "-n x -c app pod ls", "pod -c app ls"])
+def test_exec_takes_its_own_options_and_leaves_those_that_it_does_not_know(words: str) -> None:
+    result = CliRunner().invoke(sandbox, ["exec", *words.split()], obj=Options())
+    assert isinstance(result.exception, NoSandbox)
 
 
 def test_without_a_sandbox_the_commands_say_how_to_get_one(tmp_path: Path) -> None:

@@ -72,7 +72,41 @@ def get(options: Any, kind: str, name: str | None, output: str) -> None:
     click.echo(play_view.render(answer["kind"], answer["objects"], output))
 
 
-@sandbox.command("exec", context_settings={"ignore_unknown_options": True})
+class _Execute(click.Command):
+    """Refuses what would be taken from the command to run: its ``-c`` looks like the option of this one."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse, and hint at ``--`` where an option of this command stands after the first word of the other."""
+        if (taken := self._taken(ctx, args)) is not None:
+            raise click.UsageError(
+                f"{taken} would be an option of exec itself: write -- before the command to run, as in "
+                f"exec POD -- sh -c 'ip address'",
+                ctx,
+            )
+        return super().parse_args(ctx, args)
+
+    def _taken(self, ctx: click.Context, args: list[str]) -> str | None:
+        flags = {*ctx.help_option_names}
+        valued = {name for each in self.params if isinstance(each, click.Option) for name in each.opts}
+        words, rest = 0, iter(args)
+        for word in rest:
+            if word == "--":
+                return None
+            if not word.startswith("-"):
+                words += 1
+            elif words > 1 and _names(word) & (flags | valued):
+                return word
+            elif word in valued:
+                next(rest, None)
+        return None
+
+
+def _names(word: str) -> set[str]:
+    """Give the options that click reads from a word: ``-lan`` is ``-l -a -n``."""
+    return {word.partition("=")[0]} if word.startswith("--") else {f"-{letter}" for letter in word[1:]}
+
+
+@sandbox.command("exec", cls=_Execute, context_settings={"ignore_unknown_options": True})
 @click.argument("pod")
 @click.option("-c", "--container", default="", help="Its first container by default.")
 @click.option("-n", "--namespace", default="default", show_default=True)
