@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -54,15 +54,22 @@ class Explainer:
         self._nearest = nearest
 
     def explain(
-        self, claims: Sequence[ResourceClaim], node: Node, *, steps: int | None = SEARCH_STEPS, remedies: bool = False
+        self,
+        claims: Sequence[ResourceClaim],
+        node: Node,
+        *,
+        steps: int | None = SEARCH_STEPS,
+        give_up: Callable[[], bool] | None = None,
+        remedies: bool = False,
     ) -> NodeReasons:
         """Allocate the claims together on the node, and say why where they do not fit; ``steps`` is None for no limit.
 
-        ``remedies`` has single changes tried that would make them fit. Raises ``InvalidInput`` for a broken quantity.
+        ``give_up`` is that of ``Allocator.allocate``. ``remedies`` has single changes tried that would make them fit.
+        Raises ``InvalidInput`` for a broken quantity.
         """
         found = NodeReasons(node=node.metadata.name)
         try:
-            outcome = self._allocator.allocate(claims, node, steps_limit=steps)
+            outcome = self._allocator.allocate(claims, node, steps_limit=steps, give_up=give_up)
         except TooManySteps:
             return self._why(replace(found, undecided=True, steps=steps or 0), claims, node)
         except FailedOnNode as failure:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from dragoman_allocator.allocation import DeviceId
 from dragoman_allocator.allocation.counters import CounterLedger
 from dragoman_allocator.allocation.devices import DeviceRecord
+from dragoman_allocator.allocation.pools import PoolId
 from dragoman_allocator.allocation.rules import Rules
 from dragoman_allocator.allocation.taints import blocking, rules_for, untolerated
 from dragoman_allocator.objects import DeviceTaint, DeviceTaintRule, DeviceToleration, ResourceClaim, ResourceSlice
@@ -36,15 +37,22 @@ class Facts:
         rules: Rules,
     ) -> None:
         self.rules = rules
-        self.slices: dict[tuple[str, str], list[ResourceSlice]] = {}
+        self.slices: dict[PoolId, list[ResourceSlice]] = {}
+        self._pools: dict[str | None, set[PoolId]] = {}
         for each in slices:
-            self.slices.setdefault((each.spec.driver, each.spec.pool.name), []).append(each)
+            pool_id = each.spec.driver, each.spec.pool.name
+            self.slices.setdefault(pool_id, []).append(each)
+            self._pools.setdefault(each.spec.node_name or None, set()).add(pool_id)
         self._taint_rules = taint_rules if rules.taint_rules else ()
         self._holders: dict[DeviceId, list[Holder]] = {}
         for (driver, pool), held in holders(claims).items():
             for holder in held:
                 if not holder.admin_access:
                     self._holders.setdefault((driver, pool, holder.device), []).append(holder)
+
+    def pools(self, node: str) -> list[PoolId]:
+        """Give the pools with slices that name the node or none, sorted."""
+        return sorted(self._pools.get(node, set()) | self._pools.get(None, set()))
 
     def holders(self, device: DeviceId) -> Sequence[Holder]:
         """Give who holds the device or shares of it; admin access holds nothing."""

@@ -15,7 +15,11 @@ from dragoman_allocator.reasons.model import Fault, PoolFault
 def faults(facts: Facts, node: Node, pools: Sequence[Pool]) -> list[PoolFault]:
     """Give the faults by driver and pool; ``pools`` are those that the allocator gathered for the node."""
     gathered = {pool.id: pool for pool in pools}
-    return [fault for pool_id in sorted(facts.slices) for fault in _fault(facts, node, pool_id, gathered.get(pool_id))]
+    return [
+        fault
+        for pool_id in facts.pools(node.metadata.name)
+        for fault in _fault(facts, node, pool_id, gathered.get(pool_id))
+    ]
 
 
 def _fault(facts: Facts, node: Node, pool_id: PoolId, pool: Pool | None) -> Iterator[PoolFault]:
