@@ -43,6 +43,8 @@ def differences(kind: str, theirs: Json, ours: Json) -> list[Difference]:
 def verdict(answer: Json) -> str:
     """Tell the class of an answer: what it is about, whatever its words."""
     error = answer.get("error")
+    if any("timed out trying to allocate" in reason for reason in (answer.get("filter") or {}).get("reasons") or ()):
+        return "timeout"
     if not error:
         return "node" if answer.get("errorOnNode") else "ok"
     for word in ("timeout", "crash", "input", "panic"):

@@ -31,7 +31,7 @@ class AllocationFailed(AllocatorError):
 
 
 class TooManySteps(AllocatorError):
-    """A search came to the limit that it was given, so nobody knows whether the claims fit."""
+    """A search was given up at its limit of steps or by its caller, so nobody knows whether the claims fit."""
 
 
 class FailedOnNode(AllocationFailed):

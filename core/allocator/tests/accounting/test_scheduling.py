@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -44,7 +45,11 @@ def pod(*claims: str, cpu: str = "0", **spec: Any) -> dict[str, Any]:
 
 
 def attempt(
-    of: dict[str, Any], *claims: dict[str, Any], device: dict[str, Any] | None = None, others: tuple[Any, ...] = ()
+    of: dict[str, Any],
+    *claims: dict[str, Any],
+    device: dict[str, Any] | None = None,
+    others: tuple[Any, ...] = (),
+    give_up: Callable[[], bool] | None = None,
 ) -> Attempt:
     """Try a pod on a node of 8 cpus with one device ``d1`` and class ``c``."""
     part = {
@@ -67,7 +72,7 @@ def attempt(
         now=datetime(2026, 1, 1, tzinfo=UTC),
     )
     node = decode(Node, {"metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "8", "memory": "8Gi"}}})
-    return cluster.try_pod(decode(Pod, of), node, [decode(Pod, each) for each in others])
+    return cluster.try_pod(decode(Pod, of), node, [decode(Pod, each) for each in others], give_up=give_up)
 
 
 def said(status: Status | None) -> tuple[str, ...]:
@@ -95,6 +100,11 @@ def test_a_node_that_is_too_full_may_become_free_and_one_that_is_too_small_never
         "UnschedulableAndUnresolvable",
         "Insufficient cpu",
     )
+
+
+def test_a_search_that_is_given_up_is_an_error_that_names_the_node() -> None:
+    result = attempt(pod("a"), claim(), give_up=lambda: True)
+    assert said(result.filter) == ("Error", "node n1: timed out trying to allocate devices")
 
 
 def test_a_pod_whose_claims_add_nothing_is_not_measured() -> None:

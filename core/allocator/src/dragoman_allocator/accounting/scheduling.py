@@ -15,7 +15,7 @@ from dragoman_allocator.accounting.extended import ExtendedClasses, Unfit, claim
 from dragoman_allocator.accounting.pods import Claims, UnusableClaim
 from dragoman_allocator.allocation import Allocator
 from dragoman_allocator.allocation.node_match import selector_matches
-from dragoman_allocator.errors import AllocationFailed, FailedOnNode
+from dragoman_allocator.errors import AllocationFailed, FailedOnNode, TooManySteps
 from dragoman_allocator.features import Features
 from dragoman_allocator.objects import (
     AllocationResult,
@@ -86,17 +86,22 @@ class Cluster:
     features: Features
     now: datetime
 
-    def try_pod(self, pod: Pod, node: Node, pods: Sequence[Pod] = ()) -> Attempt:
-        """Try a pod on a node that runs ``pods``."""
-        return _Trial(self, pod, node, pods).run()
+    def try_pod(
+        self, pod: Pod, node: Node, pods: Sequence[Pod] = (), *, give_up: Callable[[], bool] | None = None
+    ) -> Attempt:
+        """Try a pod on a node that runs ``pods``; ``give_up`` is that of ``Allocator.allocate``."""
+        return _Trial(self, pod, node, pods, give_up).run()
 
 
 class _Trial:
-    def __init__(self, cluster: Cluster, pod: Pod, node: Node, pods: Sequence[Pod]) -> None:
+    def __init__(
+        self, cluster: Cluster, pod: Pod, node: Node, pods: Sequence[Pod], give_up: Callable[[], bool] | None
+    ) -> None:
         self._cluster = cluster
         self._pod = pod
         self._node = node
         self._pods = pods
+        self._give_up = give_up
         self._accounts = cluster.features.on("DRANodeAllocatableResources")
         self._class_names = {each.metadata.name for each in cluster.classes}
         self._extended = ExtendedClasses(cluster.classes if cluster.features.on("DRAExtendedResource") else ())
@@ -216,7 +221,10 @@ class _Trial:
 
     def _allocate(self) -> None:
         try:
-            results = self._cluster.allocator.allocate(self._wanted, self._node).results
+            results = self._cluster.allocator.allocate(self._wanted, self._node, give_up=self._give_up).results
+        except TooManySteps as error:
+            why = f"node {self._node.metadata.name}: timed out trying to allocate devices"
+            raise _Stopped(Code.ERROR, why) from error
         except FailedOnNode as error:
             raise _Stopped(Code.UNRESOLVABLE, str(error)) from error
         except AllocationFailed as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -96,14 +96,16 @@ class Allocator:
         observer: Observer | None = None,
         *,
         steps_limit: int | None = None,
+        give_up: Callable[[], bool] | None = None,
     ) -> Outcome:
         """Find devices for all claims together on one node; nothing is assumed.
 
-        Raises ``FailedOnNode`` where only this node has a problem, ``AllocationFailed`` where every node would have it,
-        ``TooManySteps`` where the search would need more steps than ``steps_limit``.
+        ``give_up`` is asked every few thousand steps whether the search has gone on for too long: there is no clock
+        here. Raises ``FailedOnNode`` where only this node has a problem, ``AllocationFailed`` where every node would
+        have it, ``TooManySteps`` where the search needs more steps than ``steps_limit`` or was given up.
         """
         view, plans = self.plan(claims, node, observer)
-        search = Search(node, plans, self._rules, steps_limit)
+        search = Search(node, plans, self._rules, limit=steps_limit, give_up=give_up)
         solutions = search.run()
         if solutions is None:
             if view.has_invalid_pool:

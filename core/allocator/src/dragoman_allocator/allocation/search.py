@@ -7,7 +7,7 @@ recursion that upstream has.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -23,6 +23,8 @@ from dragoman_allocator.errors import AllocationFailed, TooManySteps
 from dragoman_allocator.objects import Node
 
 _NODE_OPERATIONS = "DRAOptionalNodeOperations"
+_STEPS_BETWEEN_QUESTIONS = 2000
+"""Some milliseconds: what is asked must neither cost much nor be late."""
 
 
 class _Outcome(Enum):
@@ -134,11 +136,21 @@ class _ClaimEnd:
 
 
 class Search:
-    """One attempt on one node, of at most ``limit`` steps where that is given."""
+    """One attempt on one node, of at most ``limit`` steps and until ``give_up`` says so, where these are given."""
 
-    def __init__(self, node: Node, plans: Sequence[ClaimPlan], rules: Rules, limit: int | None = None) -> None:
+    def __init__(
+        self,
+        node: Node,
+        plans: Sequence[ClaimPlan],
+        rules: Rules,
+        *,
+        limit: int | None = None,
+        give_up: Callable[[], bool] | None = None,
+    ) -> None:
         self.steps = 0
         self._limit = sys.maxsize if limit is None else limit
+        self._give_up = give_up
+        self._next_question = self._limit if give_up is None else 0
         self._plans = plans
         self._rules = rules
         self._permute = rules.stable
@@ -165,8 +177,8 @@ class Search:
         outcome = _Outcome.CALL
         while outcome is not _Outcome.DONE:
             if outcome is _Outcome.CALL:
-                if self.steps >= self._limit:
-                    raise TooManySteps(f"the search was given up after {self.steps} steps")
+                if self.steps >= self._next_question:
+                    self._go_on()
                 self.steps += 1
                 outcome = self._enter()
             elif self._stack:
@@ -174,6 +186,11 @@ class Search:
             else:
                 return False
         return True
+
+    def _go_on(self) -> None:
+        if self.steps >= self._limit or (self._give_up is not None and self._give_up()):
+            raise TooManySteps(f"the search was given up after {self.steps} steps")
+        self._next_question = min(self._limit, self.steps + _STEPS_BETWEEN_QUESTIONS)
 
     def _go_to(self, claim: int, request: int, target: Target | None = None, index: int = 0, start: int = 0) -> None:
         self._claim = claim

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Self, TypeVar
+from typing import Self, TypeVar
 
 from dragoman_allocator import reasons
 from dragoman_allocator.allocation import Allocator
+from dragoman_allocator.batch import patience
 from dragoman_allocator.batch.line import Line
 from dragoman_allocator.decode import decode, decode_list, to_json
 from dragoman_allocator.errors import InvalidMember
@@ -16,22 +17,20 @@ from dragoman_allocator.objects.meta import JsonObject
 
 T = TypeVar("T", bound=Struct)
 
-MOST_STEPS: Final = 3_000_000
-"""Steps of the longest search: some seconds, as the scheduler gives a node 10 s (DRASchedulerFilterTimeout)."""
-
 
 def answer(line: Line) -> JsonObject:
     """Answer with ``results`` and ``steps``, or with ``error`` and ``errorOnNode`` (on this node only), and why.
 
     Raises ``InvalidInput``.
     """
+    give_up = patience.until(patience.SECONDS)
     world = World.of(line)
     claims = objects(line, "claims", ResourceClaim)
     raw = line.raw("node")
     node = decode(Node, raw) if raw is not None else Node()
-    found = world.explainer().explain(claims, node, steps=MOST_STEPS)
+    found = world.explainer().explain(claims, node, steps=None, give_up=give_up)
     if found.undecided:
-        problem = f"filter operation aborted: the search was given up after {MOST_STEPS} steps"
+        problem = "filter operation aborted: context deadline exceeded"
         return {"results": None, "error": problem, "errorOnNode": False, "reasons": reasons.to_json(found)}
     if found.error is not None:
         failure = {"error": found.error, "errorOnNode": not found.everywhere}

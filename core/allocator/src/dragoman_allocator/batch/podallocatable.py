@@ -8,6 +8,7 @@ from typing import Any, Final
 from dragoman_allocator import accounting
 from dragoman_allocator.accounting import Attempt, Status
 from dragoman_allocator.allocation import Allocator
+from dragoman_allocator.batch import patience
 from dragoman_allocator.batch.allocate import objects
 from dragoman_allocator.batch.line import Line
 from dragoman_allocator.decode import decode, to_json
@@ -22,6 +23,7 @@ NOW: Final = datetime(2100, 1, 1, tzinfo=UTC)
 
 def answer(line: Line) -> JsonObject:
     """Answer with what each step said, the allocations and the amounts. Raises ``InvalidInput``."""
+    give_up = patience.until(patience.SECONDS)
     features = Features.of(line.get("gates"))
     claims = objects(line, "claims", ResourceClaim)
     everything = [*claims, *objects(line, "allocatedClaims", ResourceClaim)]
@@ -38,7 +40,7 @@ def answer(line: Line) -> JsonObject:
     )
     pod = accounting.complete(_object(line, "pod", Pod))
     pods = [accounting.complete(each) for each in objects(line, "pods", Pod)]
-    attempt = cluster.try_pod(pod, _object(line, "node", Node), pods)
+    attempt = cluster.try_pod(pod, _object(line, "node", Node), pods, give_up=give_up)
     return _steps(attempt) | _taken(attempt, claims) | _amounts(attempt, pod, features)
 
 
