@@ -63,6 +63,7 @@ BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
         ("a: 1\n---\nb: [", "document 2 cannot be read"),
         ("[" * 100_000, "nested too deeply|maximum nesting depth"),
         ("- 1", "is a list where an object"),
+        ("{kind: List, items: 3}", "items is a int where a list"),
         ("\x00", "cannot be read"),
     ],
 )

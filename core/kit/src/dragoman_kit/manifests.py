@@ -67,12 +67,14 @@ def _single(source: str, document: Any) -> Iterator[Manifest]:
     if not isinstance(document, dict):
         raise Unreadable(f"{source} is a {type(document).__name__} where an object of the API is expected")
     kind, items = document.get("kind"), document.get("items")
-    if not (isinstance(kind, str) and kind.endswith("List") and isinstance(items, list)):
+    if not (isinstance(kind, str) and kind.endswith("List")):
         yield Manifest(source, document)
         return
+    if not isinstance(items, list | None):
+        raise Unreadable(f"{source}: items is a {type(items).__name__} where a list is expected")
     # Items of a typed list carry no kind of their own.
     of = {"apiVersion": document.get("apiVersion"), "kind": kind.removesuffix("List")} if kind != "List" else {}
-    for number, item in enumerate(items):
+    for number, item in enumerate(items or ()):
         yield from _single(f"{source}, item {number}", {**of, **item} if isinstance(item, dict) else item)
 
 

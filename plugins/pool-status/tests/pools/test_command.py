@@ -125,17 +125,17 @@ class TestManifests:
     @pytest.mark.parametrize(
         ("text", "error"),
         [
-            ("a: [", r"dump\.yaml cannot be read: "),
-            ("- 1", r"dump\.yaml holds a list where an object of the API is expected"),
+            ("a: [", r"dump\.yaml, document 1 cannot be read: "),
+            ("- 1", r"dump\.yaml, document 1 is a list where an object of the API is expected"),
             ("{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, spec: 3}", r"document 1 is no ResourceSlice: "),
             (
                 "{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, spec: {devices: 3}}",
                 r"document 1 is no ResourceSlice: ",
             ),
-            ("{kind: List, items: 3}", r"dump\.yaml cannot be read: "),
+            ("{kind: List, items: 3}", r"dump\.yaml, document 1: items is a int where a list is expected"),
             (
                 "{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, status: &a {allocation: *a}}",
-                r"document 1 is no ResourceClaim: ",
+                r"document 1 cannot be read: a value holds itself",
             ),
         ],
     )
