@@ -16,6 +16,8 @@ FOLDERS = sorted(
     for pattern in ("hookspecs", "core/*", "plugins/*")
     for path in WORKSPACE.glob(f"{pattern}/pyproject.toml")
 )
+UNLICENSED = Path("core/allocator")
+"""Its copy of the license comes with its next change."""
 PLUGINS = [folder for folder in FOLDERS if folder.parts[0] == "plugins"]
 
 
@@ -62,6 +64,12 @@ class TestDistribution:
 
     def test_is_installed_with_the_others(self, folder: Path) -> None:
         assert re.search(rf"^-e \./{folder}(\[|$)", ini("tox.ini")["distributions"]["all"], re.MULTILINE)
+
+
+@pytest.mark.parametrize("folder", [each for each in FOLDERS if each != UNLICENSED], ids=str)
+def test_a_wheel_carries_the_license(folder: Path) -> None:
+    # hatchling packs what is named so beside pyproject.toml, and nothing from above it.
+    assert (WORKSPACE / folder / "LICENSE").read_text("utf-8") == (WORKSPACE / "LICENSE").read_text("utf-8")
 
 
 @pytest.mark.parametrize("folder", PLUGINS, ids=lambda folder: folder.name)
