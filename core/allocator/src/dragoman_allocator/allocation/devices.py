@@ -17,7 +17,7 @@ Consumption = tuple[tuple[str, str, int], ...]
 
 
 class DeviceLedger(Protocol):
-    """What changes when a stored result takes or releases a device."""
+    """What keeps account of the devices of a pool."""
 
     def settle(self, device: DeviceRecord, sign: int) -> None:
         """Take note that the device is allocated now (1), or no longer (-1)."""
@@ -45,7 +45,7 @@ class DeviceRecord:
         self.slice = slice_
         self.id = (slice_.spec.driver, slice_.spec.pool.name, spec.name)
         self.use = state.of(self.id)
-        self.use.records.append(self)
+        self.use.watchers.append(self)
         self.ledgers: list[DeviceLedger] = []
         self.blocking = blocking(spec.taints or ()) if rules.taints else ()
         self.consumes = bool(spec.consumes_counters)
@@ -58,6 +58,11 @@ class DeviceRecord:
     def path(self) -> str:
         """The device as errors name it: ``driver/pool/device``."""
         return "/".join(self.id)
+
+    def settle(self, sign: int) -> None:
+        """Pass on to the ledgers that the device is allocated now (1), or no longer (-1)."""
+        for ledger in self.ledgers:
+            ledger.settle(self, sign)
 
     def consumption(self) -> Consumption:
         """Give what the device takes from counters. Raises ``InvalidInput`` for a broken quantity."""

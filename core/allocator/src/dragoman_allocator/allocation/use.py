@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from dragoman_allocator.allocation.checks import DeviceId
 from dragoman_allocator.objects import DeviceResult
 from dragoman_allocator.quantity import parse
 
-if TYPE_CHECKING:
-    from dragoman_allocator.allocation.devices import DeviceRecord
+
+class Watcher(Protocol):
+    """What changes when a stored result takes or releases a device."""
+
+    def settle(self, sign: int) -> None:
+        """Take note that the device is allocated now (1), or no longer (-1)."""
 
 
 class DeviceUse:
@@ -19,7 +23,7 @@ class DeviceUse:
     ``held`` counts results that hold the whole device, ``recorded`` those with consumed capacity; amounts in 1n.
     """
 
-    __slots__ = ("attempt_consumed", "attempt_shares", "consumed", "held", "marks", "recorded", "records", "shares")
+    __slots__ = ("attempt_consumed", "attempt_shares", "consumed", "held", "marks", "recorded", "shares", "watchers")
 
     def __init__(self) -> None:
         self.held = 0
@@ -29,7 +33,7 @@ class DeviceUse:
         self.marks: list[int] = []
         self.attempt_shares = 0
         self.attempt_consumed: dict[str, int] = {}
-        self.records: list[DeviceRecord] = []
+        self.watchers: list[Watcher] = []
 
     @property
     def shared(self) -> bool:
@@ -86,7 +90,8 @@ class AllocatedState:
             else:
                 use.held += sign
             if use.allocated is not before:
-                _tell(use, sign)
+                for watcher in use.watchers:
+                    watcher.settle(sign)
 
 
 def _count_share(use: DeviceUse, share: str, sign: int) -> None:
@@ -105,9 +110,3 @@ def _count_capacity(use: DeviceUse, result: DeviceResult, sign: int) -> None:
         use.consumed[name] = use.consumed.get(name, 0) + sign * parse(raw).nanos
     if not use.recorded:
         use.consumed.clear()
-
-
-def _tell(use: DeviceUse, sign: int) -> None:
-    for record in use.records:
-        for ledger in record.ledgers:
-            ledger.settle(record, sign)

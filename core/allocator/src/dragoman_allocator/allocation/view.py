@@ -7,7 +7,7 @@ from dragoman_allocator.allocation.checks import Check
 from dragoman_allocator.allocation.devices import DeviceRecord
 from dragoman_allocator.allocation.pools import Condition, Pool, device_reaches
 from dragoman_allocator.allocation.selectors import Chain, SelectorFailed
-from dragoman_allocator.allocation.target import Target
+from dragoman_allocator.allocation.wanted import Wanted
 from dragoman_allocator.errors import AllocationFailed, InvalidInput
 from dragoman_allocator.objects import Node
 
@@ -26,15 +26,15 @@ class NodeView:
         self._reached: dict[DeviceRecord, bool] = {}
         self._selections: dict[tuple[Chain, Demand], Selection] = {}
 
-    def selection(self, target: Target, *, fresh: bool = False) -> Selection:
+    def selection(self, wanted: Wanted, *, fresh: bool = False) -> Selection:
         """Give what is known about the devices for such a request; ``fresh`` forgets it, so refusals are seen again."""
-        key = (target.chain, target.demand)
+        key = (wanted.chain, wanted.demand)
         selection = None if fresh else self._selections.get(key)
         if selection is None:
             selection = self._selections[key] = Selection(self)
         return selection
 
-    def examine(self, target: Target, device: DeviceRecord) -> Amounts | Check:
+    def examine(self, wanted: Wanted, device: DeviceRecord) -> Amounts | Check:
         """Check what does not depend on other devices: selectors, the device's own scope, the capacity asked for.
 
         Raises ``AllocationFailed``.
@@ -42,15 +42,15 @@ class NodeView:
         if device.unbindable:
             return Check.BINDING_CONDITIONS
         try:
-            failed = target.chain.first_false(device)
+            failed = wanted.chain.first_false(device)
         except SelectorFailed as problem:
-            owner = f"class {target.class_name}" if problem.of_class else f"claim {target.claim_name}"
+            owner = f"class {wanted.class_name}" if problem.of_class else f"claim {wanted.claim_name}"
             raise AllocationFailed(f"{owner}: {problem}") from problem
         if failed is not None:
             return Check.CLASS_SELECTOR if failed[0] else Check.REQUEST_SELECTOR
         if device.per_device and not self._reaches(device):
             return Check.NODE
-        return self._amounts(target, device)
+        return self._amounts(wanted, device)
 
     def _reaches(self, device: DeviceRecord) -> bool:
         if device not in self._reached:
@@ -60,12 +60,12 @@ class NodeView:
                 raise AllocationFailed(str(problem)) from problem
         return self._reached[device]
 
-    def _amounts(self, target: Target, device: DeviceRecord) -> Amounts | Check:
+    def _amounts(self, wanted: Wanted, device: DeviceRecord) -> Amounts | Check:
         try:
-            amounts = target.demand.on(device)
+            amounts = wanted.demand.on(device)
         except InvalidInput as problem:
-            name = device.spec.name if target.takes_all else device.path
-            raise AllocationFailed(f"{target.where}: checking capacity for device {name}: {problem}") from problem
+            name = device.spec.name if wanted.takes_all else device.path
+            raise AllocationFailed(f"{wanted.where}: checking capacity for device {name}: {problem}") from problem
         return Check.CAPACITY_UNFIT if amounts is None else amounts
 
 
@@ -82,16 +82,16 @@ class Selection:
         self._scanned = 0
         self.members: list[Member | None] = []
 
-    def extend(self, target: Target) -> bool:
+    def extend(self, wanted: Wanted) -> bool:
         """Find one more member; False at the end of the node's devices. Raises ``AllocationFailed``."""
         candidates = self._view.candidates
         while self._scanned < len(candidates):
             device, pool = candidates[self._scanned]
             amounts = None
-            if not target.blocked(device.use):
-                found = self._view.examine(target, device)
+            if not wanted.blocked(device.use):
+                found = self._view.examine(wanted, device)
                 if isinstance(found, Check):
-                    target.report(device.id, found)
+                    wanted.report(device.id, found)
                     self._scanned += 1
                     continue
                 amounts = found
@@ -100,14 +100,14 @@ class Selection:
             return True
         return False
 
-    def settle(self, position: int, target: Target) -> Amounts | None:
+    def settle(self, position: int, wanted: Wanted) -> Amounts | None:
         """Examine a member that was in use before; None where it is none after all. Raises ``AllocationFailed``."""
         member = self.members[position]
         assert member is not None
         device, pool, _ = member
-        found = self._view.examine(target, device)
+        found = self._view.examine(wanted, device)
         if isinstance(found, Check):
-            target.report(device.id, found)
+            wanted.report(device.id, found)
             self.members[position] = None
             return None
         self.members[position] = (device, pool, found)
