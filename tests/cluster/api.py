@@ -35,6 +35,8 @@ _PLACES: dict[str, tuple[str, str, bool]] = {
     "ResourceSlice": (_DRA, "resourceslices", False),
     "DeviceClass": (_DRA, "deviceclasses", False),
     "DeviceTaintRule": (_DRA, "devicetaintrules", False),
+    "ResourcePoolStatusRequest": ("apis/resource.k8s.io/v1alpha3", "resourcepoolstatusrequests", False),
+    "CustomResourceDefinition": ("apis/apiextensions.k8s.io/v1", "customresourcedefinitions", False),
 }
 """Where a kind's objects are: group and version, plural, in a namespace or not."""
 

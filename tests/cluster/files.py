@@ -24,8 +24,11 @@ TOKENS = {
 
 def gates() -> dict[str, bool]:
     """Give the feature gates that the tests need and the release has off."""
-    wanted = {"ResourceHealthStatus": 31, "DRADeviceTaints": 33, "DRAConsumableCapacity": 34}
-    return {name: True for name, since in wanted.items() if since <= build.minor() < 36}
+    minor = build.minor()
+    wanted = {"ResourceHealthStatus": 31, "DRADeviceTaints": 33, "DRAConsumableCapacity": 34} if minor < 36 else {}
+    # Alpha as of 1.37: the cluster's own answers to requests for the status of pools, with types of partitions.
+    wanted |= {"DRAResourcePoolStatus": 36, "DRAPartitionableDevicesType": 37}
+    return {name: True for name, since in wanted.items() if since <= minor}
 
 
 def gate_words() -> list[str]:
