@@ -15,9 +15,11 @@ from dragoman.nri.mux import PLUGIN_ID, RUNTIME_ID
 from dragoman.nri.plugin import RUNTIME_SERVICE
 from dragoman.nri.ttrpc import Call, CallError, Code
 from dragoman_testkit.fakes.clock import VirtualClock
+from dragoman_testkit.sandbox.runtime_adjust import adding
 from dragoman_testkit.sandbox.runtime_nri import NriEnd, NriOptions
 
 POD = pb.PodSandbox(id="s1", name="web", uid="u1", namespace="shop")
+APP = pb.Container(id="c1", pod_sandbox_id="s1", name="app", pid=7)
 KEEP = pb.FailurePolicy(keep_connected=True)
 FAIL = pb.FailurePolicy(fail_request=True)
 
@@ -28,7 +30,7 @@ class Plugin:
     def __init__(self, folder: Path, options: NriOptions, policy: pb.FailurePolicy | None = None) -> None:
         self.clock = VirtualClock()
         self.socket = folder / "nri.sock"
-        self.end = NriEnd(self.socket, options, self.clock, lambda: [POD, POD, POD])
+        self.end = NriEnd(self.socket, options, self.clock, lambda: [POD, POD, POD], lambda: [APP])
         self.calls: list[str] = []
         self.answers: dict[str, bytes | CallError] = {
             "Configure": pb.ConfigureResponse(events=0xF, failure_policy=policy).SerializeToString(),
@@ -36,11 +38,14 @@ class Plugin:
             "StateChange": b"",
         }
         self.split = True
+        self.idx = "10"
+        self.told: list[pb.SynchronizeRequest] = []
 
     async def handle(self, call: Call) -> bytes:
         self.calls.append(call.method)
         if call.method == "Synchronize":
-            more = self.split and pb.SynchronizeRequest.FromString(call.payload).more
+            self.told.append(pb.SynchronizeRequest.FromString(call.payload))
+            more = self.split and self.told[-1].more
             return pb.SynchronizeResponse(more=more).SerializeToString()
         if call.method not in self.answers:
             await asyncio.Event().wait()
@@ -55,7 +60,7 @@ class Plugin:
         reader, writer = await asyncio.open_unix_connection(str(self.socket))
         connection = Connection(reader, writer, self.handle, serves=PLUGIN_ID, calls=RUNTIME_ID, clock=self.clock)
         reading = asyncio.ensure_future(connection.run())
-        request = pb.RegisterPluginRequest(plugin_name="p", plugin_idx="10").SerializeToString()
+        request = pb.RegisterPluginRequest(plugin_name="p", plugin_idx=self.idx).SerializeToString()
         registering = asyncio.ensure_future(connection.call(RUNTIME_SERVICE, "RegisterPlugin", request, 5))
         try:
             await self.until(lambda: bool(self.end.plugins or self.end.dropped))
@@ -129,6 +134,30 @@ async def test_a_plugin_that_does_not_know_split_synchronize_is_not_taken(tmp_pa
     async with plugin.connected() as runtime:
         assert runtime.plugins == []
         assert runtime.dropped == ["10-p: plugin 10-p does not handle split sync requests"]
+
+
+async def test_a_plugin_that_comes_is_told_of_containers_once(tmp_path: Path) -> None:
+    plugin = Plugin(tmp_path, NriOptions(chunk=2))
+    async with plugin.connected():
+        assert [(len(part.pods), list(part.containers), part.more) for part in plugin.told] == [
+            (2, [APP], True),
+            (1, [], False),
+        ]
+
+
+async def test_a_plugin_with_a_wrong_index_is_refused_and_asked_nothing(tmp_path: Path) -> None:
+    plugin = Plugin(tmp_path, NriOptions())
+    plugin.idx = "1"
+    async with plugin.connected() as runtime:
+        assert runtime.dropped == ["unregistered plugin: invalid plugin 1-p"]
+        assert plugin.calls == []
+
+
+async def test_a_container_has_the_variables_that_plugins_add(tmp_path: Path) -> None:
+    plugin = Plugin(tmp_path, NriOptions())
+    plugin.answers["CreateContainer"] = adding({"NIC": "net1"})
+    async with plugin.connected() as runtime:
+        assert await runtime.create_container(POD, APP) == {"NIC": "net1"}
 
 
 async def test_event_bits_that_do_not_exist_are_not_taken(tmp_path: Path) -> None:

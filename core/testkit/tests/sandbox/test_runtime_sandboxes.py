@@ -158,6 +158,11 @@ async def test_containerd_tells_stop_while_the_namespace_is_there(runtime: FakeR
     assert watcher.seen == [("run", True), ("create", True), ("stop", True), ("remove", False)]
 
 
+async def test_what_is_removed_without_a_stop_is_stopped_before(runtime: FakeRuntime, watcher: Watcher) -> None:
+    await runtime.remove_sandbox(await run(runtime))
+    assert watcher.seen == [("run", True), ("stop", True), ("remove", False)]
+
+
 async def test_crio_tells_stop_when_the_namespace_is_gone(tmp_path: Path, runtime: FakeRuntime) -> None:
     watcher = Watcher()
     async with FakeRuntime(
