@@ -87,7 +87,7 @@ def test_a_sandbox_that_is_remade_while_the_agent_is_dead_is_no_way_past_the_gua
     stand.create(
         witness.pod(stand, "always"),
         witness.pod(stand, "never", policy="Never"),
-        witness.job(stand, "job", then=objects.FOREVER, retries=1),
+        witness.job(stand, "job", then="trap 'exit 1' TERM; sleep 1000000 & wait", retries=1),
     )
     first = witness.pod_of(stand, "job")
     stand.running("always", "never", first)

@@ -58,7 +58,18 @@ async def test_a_device_is_told_that_was_attached_too_slowly_for_the_runtime(nod
 
 async def test_a_device_is_told_that_a_running_sandbox_was_found_without(node: FakeNode) -> None:
     sandbox = await prepared(node)
-    for _ in range(2):
-        await node.sandboxes.synchronize([sandbox])
-        await node.clock.settle()
+    await node.sandboxes.synchronize([sandbox])
+    await node.clock.settle()
+    assert node.late == ["dummy0"]
+
+
+async def test_a_device_is_told_that_was_attached_for_a_runtime_that_was_gone_already(node: FakeNode) -> None:
+    sandbox = await prepared(node)
+    hold = node.hooks.hold("attach_device")
+    call = asyncio.create_task(node.sandboxes.run_sandbox(sandbox, BUDGET))
+    await node.clock.settle()
+    await node.sandboxes.synchronize([sandbox])
+    hold.set()
+    await call
+    await node.clock.settle()
     assert node.late == ["dummy0"]

@@ -35,7 +35,8 @@ class _Known:
     """A running sandbox: its task, the allocations that its pod is entitled to, and why they are not in yet.
 
     ``tried``: the first attempt has ended, well or not. ``awaited``: the runtime waits for it before it creates
-    containers. ``stopped``: the runtime has ended it.
+    containers. ``sure``: devices whose containers cannot have been refused since. ``stopped``: the runtime has ended
+    it.
     """
 
     sandbox: Sandbox
@@ -45,6 +46,7 @@ class _Known:
     told: set[str] = field(default_factory=set)
     tried: asyncio.Event = field(default_factory=asyncio.Event)
     awaited: bool = False
+    sure: set[AllocationKey] = field(default_factory=set)
     stopped: bool = False
 
 
@@ -73,7 +75,10 @@ class Sandboxes:
             if not self._parts.ledger.attachments_in(gone):
                 self._known.pop(gone)
         for sandbox in sandboxes:
-            self._begin(sandbox)
+            known = self._begin(sandbox)
+            # Whatever it told over an earlier connection, it may not have waited for the answer.
+            known.awaited = False
+            known.sure.clear()
         self.synchronized.set()
 
     def running(self) -> Sequence[Sandbox]:
@@ -218,10 +223,15 @@ class Sandboxes:
             await self._check_names(sandbox, missing, netns)
         await self._each(missing, problems, lambda row: self._attach(known, row, netns))
         await self._open(rows, sandbox, netns)
-        if not known.awaited:
-            self._parts.came_late(row.key.device for row in missing if self._is_in(row.key, sandbox))
+        self._hint(known, {row.key for row in rows if self._is_in(row.key, sandbox)})
         if problems:
             raise DeviceError("; ".join(problems))
+
+    def _hint(self, known: _Known, inside: set[AllocationKey]) -> None:
+        """Tell which devices are in only after the runtime went on, once for each."""
+        if late := set() if known.awaited else inside - known.sure:
+            self._parts.came_late(key.device for key in late)
+        known.sure = inside
 
     async def _attach(self, known: _Known, row: AllocationRow, netns: Netns) -> None:
         """Attach one device, unless the sandbox was stopped meanwhile; what was under way then comes back."""
