@@ -114,6 +114,22 @@ def test_a_template_is_explained_as_the_claim_that_it_gives(tmp_path: Path) -> N
     assert (report["kind"], report["state"], code) == ("ResourceClaimTemplate", "would be allocated", 0)
 
 
+@pytest.mark.parametrize(("holders", "state"), [([], "would be allocated"), ([held("theirs", "d1")], "stuck")])
+def test_extended_resources_of_a_pod_that_devices_provide_are_a_claim(
+    holders: list[Json], state: str, tmp_path: Path
+) -> None:
+    by_name = NIC | {"spec": {"extendedResourceName": "example.com/nic"}}
+    wants: Json = {"name": "c", "resources": {"requests": {"example.com/nic": "1"}, "limits": {"example.com/nic": "1"}}}
+    app = pod("app") | {"spec": {"containers": [wants]}}
+    report, _ = explained(tmp_path, "pod/app", node(), by_name, slice_(device("d1")), app, *holders)
+    assert report["state"] == state
+
+
+def test_a_pod_without_claims_has_nothing_to_allocate(tmp_path: Path) -> None:
+    report, code = explained(tmp_path, "pod/app", *ONE, pod("app"))
+    assert (report["text"], code) == ("nothing to allocate: it has no resource claims", 0)
+
+
 def test_without_a_subject_everything_that_waits_is_explained(tmp_path: Path) -> None:
     waiting = pod("web", {"name": "a", "resourceClaimName": "mine"})
     save(tmp_path / "w.yaml", *ONE, held("theirs", "d1"), claim(), claim("other"), waiting)

@@ -30,8 +30,18 @@ from .cluster_folder import (
     template,
 )
 
+CONTAINERS: list[Json] = [
+    {
+        "name": "c",
+        "resources": {
+            "requests": {"cpu": "1", "deviceclass.resource.kubernetes.io/nic": "1"},
+            "limits": {"deviceclass.resource.kubernetes.io/nic": "1"},
+            "claims": [{"name": "a"}],
+        },
+    }
+]
 WORLD: list[Json] = [
-    node(zone="east"),
+    node(zone="east") | {"status": {"allocatable": {"cpu": "4", "memory": "8Gi"}}},
     device_class("nic", 'device.driver == "dra.example.com"'),
     slice_(name="s0", count=2, sharedCounters=[{"name": "m", "counters": {"t": {"value": "4Gi"}}}]),
     slice_(
@@ -63,8 +73,13 @@ WORLD: list[Json] = [
     ),
     held("theirs", "d1", users=[{"resource": "pods", "name": "web", "uid": "uid-web"}], bindingConditions=["ready"]),
     template("nics", request("t", allocationMode="All")),
-    pod("web", {"name": "a", "resourceClaimName": "theirs"}, nodeName="node-a"),
-    pod("app", {"name": "a", "resourceClaimName": "mine"}, {"name": "b", "resourceClaimTemplateName": "nics"}),
+    pod("web", {"name": "a", "resourceClaimName": "theirs"}, nodeName="node-a", containers=CONTAINERS),
+    pod(
+        "app",
+        {"name": "a", "resourceClaimName": "mine"},
+        {"name": "b", "resourceClaimTemplateName": "nics"},
+        containers=CONTAINERS,
+    ),
 ]
 JUNK: st.SearchStrategy[Any] = st.sampled_from(
     [

@@ -26,14 +26,14 @@ def _report(world: World, found: Subject, nearest: int | None) -> Report:
     wanted = [claim for claim in found.claims if claim.status.allocation is None]
     given = held(world, found)
     if not wanted and not found.blocked:
-        running = found.pod is None or not found.pod.spec.resource_claims or found.pod.spec.node_name
+        running = found.pod is None or not (found.claims or found.extended) or found.pod.spec.node_name
         if running:
             text = _allocated_text(found)
             gone = evicted(world, found)
             return Report(
                 key=found.key, state=State.ALLOCATED, text=text, notes=found.notes, held=given, evictions=gone
             )
-    nodes = at_all(Trying(world, found, nearest=nearest), _devices(world)) if found.claims else []
+    nodes = at_all(Trying(world, found, nearest=nearest), _devices(world)) if found.claims or found.extended else []
     state, text = _verdict(found, nodes)
     return Report(
         key=found.key,
@@ -47,7 +47,7 @@ def _report(world: World, found: Subject, nearest: int | None) -> Report:
 
 
 def _allocated_text(found: Subject) -> str:
-    if not found.claims:
+    if not (found.claims or found.extended):
         return "nothing to allocate: it has no resource claims"
     node = found.pod.spec.node_name if found.pod is not None else ""
     return f"allocated, and on node {node}" if node else "allocated"

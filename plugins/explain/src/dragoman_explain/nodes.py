@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Final
 
 from dragoman_allocator.accounting import Claims, Cluster
+from dragoman_allocator.accounting.extended import Unfit, claim_on_node, new_claim
 from dragoman_allocator.allocation import Allocator
 from dragoman_allocator.objects import Node, Pod, ResourceClaim
 from dragoman_allocator.objects.pods import NodeAllocatableClaimStatus
@@ -22,6 +23,10 @@ from dragoman_explain.world import World
 
 PAYS_FROM: Final = 20_000
 """Devices on all nodes together from which a process more is worth its start."""
+STEPS: Final = 5_000_000
+"""Steps of the searches on all nodes together, about a minute; one node has a tenth of it at most."""
+FEWEST_STEPS: Final = 20_000
+"""What a node has in any case: nearly all claims need less than a hundred."""
 
 
 class Trying:
@@ -34,6 +39,8 @@ class Trying:
         self._wanted = [claim for claim in subject.claims if claim.status.allocation is None]
         self._given = [claim for claim in subject.claims if claim.status.allocation is not None]
         self._pod = subject.pod
+        self._steps = max(FEWEST_STEPS, STEPS // max(10, len(world.nodes)))
+        self._takes_extended = subject.extended
         allocator = Allocator(world.slices, world.classes, world.rules, world.claims.values(), world.features)
         self._allocator = allocator
         self._explainer = Explainer(
@@ -51,31 +58,33 @@ class Trying:
         name = node.metadata.name
         if elsewhere := [text for claim in self._given if (text := scope.misses(claim, node))]:
             return NodeReport(node=name, state=State.STUCK, text="; ".join(elsewhere))
-        reasons = self._explainer.explain(self._wanted, node, remedies=True)
+        try:
+            wanted = [*self._wanted, *self._extended(node)]
+        except Unfit as error:
+            return NodeReport(node=name, state=State.STUCK, text=str(error))
+        reasons = self._explainer.explain(wanted, node, steps=self._steps, remedies=True)
         if reasons.undecided:
             return NodeReport(node=name, state=State.UNDECIDED, text=summary(reasons), reasons=reasons)
         if reasons.results is None:
             return NodeReport(node=name, state=State.STUCK, text=summary(reasons), reasons=reasons)
         if self._pod is not None:
-            return self._with_pod(self._pod, node, reasons)
-        return self._fitting(node, reasons)
+            return self._with_pod(self._pod, node, wanted, reasons)
+        return _fitting(node, wanted, reasons)
 
-    def _with_pod(self, pod: Pod, node: Node, reasons: NodeReasons) -> NodeReport:
+    def _extended(self, node: Node) -> list[ResourceClaim]:
+        """Give the claim that the scheduler makes for extended resources on the node. Raises ``Unfit``."""
+        if self._pod is None or not self._takes_extended:
+            return []
+        claim, is_needed = claim_on_node(new_claim(self._pod), self._pod, node, self._world.extended)
+        return [claim] if is_needed else []
+
+    def _with_pod(self, pod: Pod, node: Node, wanted: Sequence[ResourceClaim], reasons: NodeReasons) -> NodeReport:
         """Ask also what only the pod makes a matter: its other claims, and what the node has left (KEP-5517)."""
         attempt = self._cluster.try_pod(pod, node, self._running(node))
         said = [status for status in (attempt.pre_filter, attempt.filter) if status is not None and not status.good]
         if said and said[0].reasons:
             return NodeReport(node=node.metadata.name, state=State.STUCK, text="; ".join(said[0].reasons))
-        return self._fitting(node, reasons, attempt.statuses or ())
-
-    def _fitting(
-        self, node: Node, reasons: NodeReasons, charges: Sequence[NodeAllocatableClaimStatus] = ()
-    ) -> NodeReport:
-        found = {_name(claim): each for claim, each in zip(self._wanted, reasons.results or (), strict=True)}
-        text = "; ".join(map(scope.allocation_text, found.values()))
-        return NodeReport(
-            node=node.metadata.name, state=State.FITS, text=text, allocations=found, reasons=reasons, charges=charges
-        )
+        return _fitting(node, wanted, reasons, attempt.statuses or ())
 
     def _running(self, node: Node) -> list[Pod]:
         finished = ("Succeeded", "Failed")
@@ -129,6 +138,23 @@ def _processors() -> int:
 def _can_fork() -> bool:
     """Tell whether a forked process works: not beside other threads, which may hold locks for ever in it."""
     return "fork" in multiprocessing.get_all_start_methods() and threading.active_count() == 1
+
+
+def _fitting(
+    node: Node,
+    wanted: Sequence[ResourceClaim],
+    reasons: NodeReasons,
+    charges: Sequence[NodeAllocatableClaimStatus] = (),
+) -> NodeReport:
+    found = {_name(claim): each for claim, each in zip(wanted, reasons.results or (), strict=True)}
+    return NodeReport(
+        node=node.metadata.name,
+        state=State.FITS,
+        text="; ".join(map(scope.allocation_text, found.values())),
+        allocations=found,
+        reasons=reasons,
+        charges=charges,
+    )
 
 
 def _name(claim: ResourceClaim) -> str:

@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
+from dragoman_allocator.errors import AllocatorError
 from dragoman_allocator.features import Features
 from dragoman_explain import naming
 from dragoman_explain.explaining import explain
@@ -66,6 +67,13 @@ class _Asked:
 
 def answer(question: Question, connect: Connect, now: datetime) -> Answer:
     """Answer. Raises ``DragomanError``."""
+    try:
+        return _answer(question, connect, now)
+    except AllocatorError as error:
+        raise Unusable(f"this cannot be explained: {error}") from error
+
+
+def _answer(question: Question, connect: Connect, now: datetime) -> Answer:
     asked = _asked(question)
     gates, store = _read(question, asked, connect)
     before = store.copy()
@@ -138,7 +146,8 @@ def _change(question: Question, store: Store) -> set[Key]:
 
 def _pending(world: World, namespace: str | None) -> list[Key]:
     """Give the pods that wait for a node with claims, and other claims that are not allocated."""
-    pods = [key for key, pod in world.pods.items() if pod.spec.resource_claims and not pod.spec.node_name]
+    waiting = [(key, pod) for key, pod in world.pods.items() if not pod.spec.node_name]
+    pods = [key for key, pod in waiting if pod.spec.resource_claims or world.extended.wanted_by(pod)]
     of_pods = {Key("ResourceClaim", pod.namespace, name) for pod in pods for name in _claim_names(world, pod)}
     claims = [key for key, claim in world.claims.items() if claim.status.allocation is None and key not in of_pods]
     return sorted(key for key in [*pods, *claims] if namespace in (None, key.namespace))

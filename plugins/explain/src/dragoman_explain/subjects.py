@@ -22,13 +22,17 @@ CLUSTER = "the cluster"
 
 @dataclass(slots=True)
 class Subject:
-    """``claims`` of the subject, those ``made`` for it beforehand too; ``blocked``: why nothing is allocated yet."""
+    """``claims`` of the subject, those ``made`` for it beforehand too; ``blocked``: why nothing is allocated yet.
+
+    ``extended``: a pod that wants extended resources which devices provide (KEP-5004).
+    """
 
     key: Key
     claims: list[ResourceClaim] = field(default_factory=list)
     pod: Pod | None = None
     blocked: str | None = None
     made: list[ResourceClaim] = field(default_factory=list)
+    extended: bool = False
     notes: list[str] = field(default_factory=list)
 
 
@@ -57,6 +61,7 @@ def subject(world: World, store: Store, key: Key, *, new: bool) -> Subject:
 
 def _pod(found: Subject, world: World, store: Store, *, new: bool) -> None:
     found.pod = pod = world.pods[found.key]
+    found.extended = world.extended.wanted_by(pod)
     missing = [each for each in pod.spec.resource_claims or () if _is_missing(pod, each)]
     for each in missing:
         template = Key("ResourceClaimTemplate", found.key.namespace, each.resource_claim_template_name or "")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
+from dragoman_allocator.accounting.extended import ExtendedClasses
 from dragoman_allocator.decode import decode
 from dragoman_allocator.errors import InvalidInput
 from dragoman_allocator.features import Features
@@ -35,7 +36,8 @@ class _Named(Struct):
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What the scheduler sees. ``admin`` tells for each known namespace whether it allows admin access."""
+    """What the scheduler sees. ``admin`` tells for each known namespace whether it allows admin access,
+    ``extended`` which classes provide extended resources of pods."""
 
     features: Features
     now: datetime
@@ -47,19 +49,20 @@ class World:
     pods: Mapping[Key, Pod]
     nodes: list[Node]
     admin: Mapping[str, bool]
+    extended: ExtendedClasses
 
     @classmethod
     def of(cls, store: Store, features: Features, now: datetime) -> World:
         """Read the objects. Raises ``Unusable``, naming the manifest."""
         slices = list(_read(store, ResourceSlice).values())
         rules = list(_read(store, DeviceTaintRule).values())
-        claims = _read(store, ResourceClaim)
+        claims, classes = _read(store, ResourceClaim), list(_read(store, DeviceClass).values())
         _check_times(slices, rules, claims)
         return cls(
             features=features,
             now=now,
             slices=slices,
-            classes=list(_read(store, DeviceClass).values()),
+            classes=classes,
             rules=rules,
             claims=claims,
             templates=_read(store, ResourceClaimTemplate),
@@ -69,6 +72,7 @@ class World:
                 key.name: (each.metadata.labels or {}).get(ADMIN_LABEL) == "true"
                 for key, each in _read(store, _Named, "Namespace").items()
             },
+            extended=ExtendedClasses(classes if features.on("DRAExtendedResource") else ()),
         )
 
 
