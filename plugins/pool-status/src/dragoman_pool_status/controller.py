@@ -46,7 +46,8 @@ class Controlling:
         self._world = World()
         self._answering = Answering(self._world.answer, grace)
         self._inbox: queue.SimpleQueue[_Event | Exception] = queue.SimpleQueue()
-        self._unlisted = {SLICES, CLAIMS, RULES[0]}
+        # Requests too: the first sweep is for those that are there at the start, the next one is ten minutes later.
+        self._unlisted = {SLICES, CLAIMS, RULES[0], *_REQUESTS}
 
     def run(self, stopped: threading.Event) -> None:
         """Answer requests until stopped. Raises what the watch of slices, claims or rules raised."""
