@@ -19,7 +19,7 @@ from tests.cluster import build, cgroups, objects, runtime
 from tests.cluster.agent import Agent
 from tests.cluster.node import Node
 from tests.cluster.spaces import Spaces
-from tests.cluster.tools import Failed
+from tests.cluster.tools import Failed, environment
 from tests.cluster.waiting import until
 
 DISK = Path("/tmp/dragoman-cluster")
@@ -102,7 +102,9 @@ def _on_node(*command: str) -> int:
     state = DISK / "state.json"
     if not state.exists():
         raise Failed("no node runs: python -m tests.cluster up")
-    process: subprocess.Popen[bytes] = Spaces(json.loads(state.read_text())["pid"]).start(command, at=Path.cwd())
+    process: subprocess.Popen[bytes] = Spaces(json.loads(state.read_text())["pid"]).start(
+        command, at=Path.cwd(), env=environment()
+    )
     return process.wait()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 from collections import deque
@@ -10,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from tests.cluster.spaces import Spaces
-from tests.cluster.tools import Failed
+from tests.cluster.tools import Failed, environment
 from tests.cluster.waiting import until
 
 
@@ -50,8 +49,7 @@ class Part:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                # Settings of the agent in the caller's environment are not this node's.
-                env={n: value for n, value in os.environ.items() if not n.startswith("DRAGOMAN_")} | self.env,
+                env=environment(**self.env),
                 start_new_session=True,  # Ctrl-C in a terminal is for the tests, which end the node in order
             )
 

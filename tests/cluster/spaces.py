@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman_kit import netns
-from tests.cluster.tools import Failed
+from tests.cluster.tools import Failed, environment
 
 _NEWPID = 0x20000000
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -46,7 +46,7 @@ class Spaces:
         ``env``: variables beside those of this process. Not ``check``: what it says when it fails counts as its output.
         """
         pipe = subprocess.PIPE
-        with self.start(command, stdin=pipe, stdout=pipe, stderr=pipe, env=os.environ | dict(env or {})) as process:
+        with self.start(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment(**(env or {}))) as process:
             try:
                 out, err = process.communicate(stdin.encode(), limit)
             except subprocess.TimeoutExpired as error:

@@ -43,7 +43,7 @@ def test_without_api_server_pods_attach_and_end_and_all_is_told_later(stand: Cas
         ended, claim = (stand.claim_of(name, "nic") for name in ("ending", "starting"))
         server.end()
         gone = time.monotonic()
-    stand.until(lambda: witness.notes(stand, "starting") == ["with"], "the pod that was prepared starts")
+    witness.saw(stand, "starting")
     _tell(stand, "ending")
     stand.until(lambda: ended["metadata"]["uid"] not in _uids(stand), "the device of the pod that ended is free")
     borrowed.complain(stand.agent.complaints, {LENDERS[0]: "its cable is out"})
@@ -57,8 +57,7 @@ def test_without_api_server_pods_attach_and_end_and_all_is_told_later(stand: Cas
     stand.until(lambda: _tainted(stand) == [LENDERS[0]], "the slices tell of the bad link")
     stand.phase("ending", "Succeeded")
     stand.running("lasting", "starting")
-    for name in ("lasting", "ending", "starting"):
-        assert witness.notes(stand, name) == ["with"]
+    witness.saw(stand, "lasting", "ending", "starting")
     stand.create(witness.pod(stand, "later"))
     stand.running("later", limit=150)  # the node counts as unknown at first, and the controllers come back one by one
 

@@ -44,10 +44,10 @@ def test_pods_deleted_by_force_while_the_agent_is_down_are_cleaned_up_when_it_is
 def test_a_sandbox_that_is_killed_is_made_again_with_its_device(stand: Case) -> None:
     names = ("lab", "shared")
     stand.create(*(_pod(stand, name, name) for name in names))
-    stand.running(*names)
+    witness.saw(stand, *names)
     for name in names:
         witness.kill_sandbox(stand, stand.pod(name))
-    stand.until(lambda: all(witness.notes(stand, name) == ["with"] * 2 for name in names), "they have started again")
+    witness.saw(stand, *names, times=2)
     stand.running(*names)
 
 
@@ -64,6 +64,7 @@ def test_a_sandbox_may_be_stopped_again_and_again_and_removed_without_being_stop
     names = ("lab", "borrowed")
     stand.create(*(_pod(stand, name, name) for name in names))
     stand.running(*names)
+    witness.saw(stand, *names)
     lab, borrowed = (witness.sandboxes(stand, stand.pod(name)) for name in names)
     kubelet = stand.node.parts["kubelet"]
     kubelet.end()
@@ -74,7 +75,7 @@ def test_a_sandbox_may_be_stopped_again_and_again_and_removed_without_being_stop
     assert set(LENDERS) <= set(_links(stand))
     assert not witness.running(stand)
     kubelet.start(stand.node.spaces)
-    stand.until(lambda: all(witness.notes(stand, name) == ["with"] * 2 for name in names), "they have started again")
+    witness.saw(stand, *names, times=2)
     stand.running(*names)
 
 
@@ -93,14 +94,14 @@ def test_a_node_is_drained_of_many_pods(large: Case) -> None:
     assert len(names) == 100
     stand.create(*(_pod(stand, name, name.partition("-")[0]) for name in names))
     stand.running(*names, limit=400)
+    witness.saw(stand, *names)
     try:
         stand.node.kubectl("drain", files.NODE, "--force", "--grace-period=1", "--timeout=300s", limit=320)
     finally:
         stand.node.kubectl("uncordon", files.NODE)
     assert stand.api.list("Pod") == []
     stand.until(lambda: not stand.agent.allocations(), "all devices are free")
-    assert witness.unarmed(stand) == []
-    assert [witness.notes(stand, name) for name in names] == [["with"]] * len(names)
+    witness.saw(stand, *names)
 
 
 def _pod(case: Case, name: str, template: str) -> Object:

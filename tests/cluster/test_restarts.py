@@ -50,7 +50,7 @@ def test_pods_that_run_go_on_and_pods_that_start_get_their_devices(stand: Case, 
     stand.create(witness.pod(stand, "after"))
     pods = ("before", "uplinked", "held", "meanwhile", "after")
     _running(stand, (*pods, witness.pod_of(stand, "job")))
-    assert {name: witness.notes(stand, name) for name in (*pods, "job")} == {name: ["with"] for name in (*pods, "job")}
+    witness.saw(stand, *pods, "job")
     assert {name: restarts(stand, name) for name in pods} == dict.fromkeys(pods, 0)
     if "kubelet" not in names:  # which deletes all slices of its node at its start
         assert slices(stand) == known
@@ -65,7 +65,7 @@ def test_after_a_reboot_pods_get_their_devices_again(stand: Case) -> None:
     stand.api = stand.node.api.within(stand.namespace)
     stand.agent.start()
     _running(stand, ("before", "uplinked"))
-    assert witness.notes(stand, "before") == witness.notes(stand, "uplinked") == ["with"]
+    witness.saw(stand, "before", "uplinked")
     stand.phase("once", "Failed", "Succeeded", "Unknown")
     assert witness.notes(stand, "once") == []
     stand.create(witness.pod(stand, "after"))
@@ -112,7 +112,7 @@ def test_an_update_leaves_no_gap(stand: Case, update: tuple[Agent, Agent]) -> No
     stand.running(*pods)
     assert {name: restarts(stand, name) for name in pods} == dict.fromkeys(pods, 0)
     assert [stand.events(name, "FailedPrepareDynamicResources") for name in pods] == [[]] * len(pods)
-    assert {name: witness.notes(stand, name) for name in pods} == {name: ["with"] for name in pods}
+    witness.saw(stand, *pods)
     assert slices(stand) == known
 
 

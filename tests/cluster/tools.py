@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Give this process's variables and more; settings of the agent are not among them, they would be the node's."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("DRAGOMAN_")} | more
 
 
 class Failed(AssertionError):

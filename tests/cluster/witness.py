@@ -66,6 +66,15 @@ def notes(case: Case, name: str) -> list[str]:
     return path.read_text().split() if path.exists() else []
 
 
+def saw(case: Case, *names: str, times: int = 1) -> None:
+    """Wait until each of these has noted its device so often, and nothing else.
+
+    A container counts as running a moment before its first instruction.
+    """
+    wanted = {name: ["with"] * times for name in names}
+    case.until(lambda: {name: notes(case, name) for name in names} == wanted, f"they have noted: {wanted}")
+
+
 def unarmed(case: Case) -> list[str]:
     """Name the pods of which a container ever ran without its device."""
     names = [path.name.partition(".")[2] for path in _folder(case).glob(f"{case.namespace}.*")]
