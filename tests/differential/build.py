@@ -5,10 +5,9 @@ With a cold build cache that takes some ten minutes, most of which a build for `
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
-from tests.cluster import cache
+from tests.cluster import cache, toolchain
 from tests.cluster.tools import run
 
 _SOURCE = Path(__file__).parent / "upstream"
@@ -23,5 +22,5 @@ def upstream() -> Path:
 
 def _build(folder: Path) -> None:
     # As tests.cluster builds, or the two would share nothing of Go's cache.
-    env = dict(os.environ, GOFLAGS="-trimpath", CGO_ENABLED="0", GOWORK="off")
-    run(["go", "build", "-ldflags", "-s -w", "-o", folder / "upstream", "."], cwd=_SOURCE, env=env)
+    build: list[str | Path] = [toolchain.go(), "build", "-ldflags", "-s -w", "-o", folder / "upstream", "."]
+    run(build, cwd=_SOURCE, env=toolchain.environment())

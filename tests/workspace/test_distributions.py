@@ -16,8 +16,6 @@ FOLDERS = sorted(
     for pattern in ("hookspecs", "core/*", "plugins/*")
     for path in WORKSPACE.glob(f"{pattern}/pyproject.toml")
 )
-UNLICENSED = Path("core/allocator")
-"""Its copy of the license comes with its next change."""
 PLUGINS = [folder for folder in FOLDERS if folder.parts[0] == "plugins"]
 
 
@@ -66,7 +64,7 @@ class TestDistribution:
         assert re.search(rf"^-e \./{folder}(\[|$)", ini("tox.ini")["distributions"]["all"], re.MULTILINE)
 
 
-@pytest.mark.parametrize("folder", [each for each in FOLDERS if each != UNLICENSED], ids=str)
+@pytest.mark.parametrize("folder", FOLDERS, ids=str)
 def test_a_wheel_carries_the_license(folder: Path) -> None:
     # hatchling packs what is named so beside pyproject.toml, and nothing from above it.
     assert (WORKSPACE / folder / "LICENSE").read_text("utf-8") == (WORKSPACE / "LICENSE").read_text("utf-8")
