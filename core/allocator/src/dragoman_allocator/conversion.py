@@ -49,9 +49,7 @@ def _slice_spec(spec: Mapping[str, Any], at: str) -> JsonObject:
 
 
 def _device(device: Mapping[str, Any], at: str) -> JsonObject:
-    basic = device.get("basic")
-    inner = {} if basic is None else _object(basic, f"{at}.basic")
-    return {**inner, "name": device.get("name", "")}
+    return {**_object(device.get("basic"), f"{at}.basic"), "name": device.get("name", "")}
 
 
 def _claim(json: Mapping[str, Any]) -> JsonObject:
@@ -93,6 +91,8 @@ def _each(items: Any, at: str, change: Callable[[Mapping[str, Any], str], Any]) 
 
 
 def _object(json: Any, at: str) -> Mapping[str, Any]:
+    if json is None:
+        return {}
     if not isinstance(json, Mapping):
         raise InvalidMember(f"expected an object, not {type(json).__name__}", at)
     return json

@@ -12,6 +12,7 @@ import msgspec
 from dragoman_allocator import conversion
 from dragoman_allocator import defaults as api_defaults
 from dragoman_allocator.errors import InvalidMember
+from dragoman_allocator.nulls import without_nulls
 from dragoman_allocator.objects import PoolStatusRequest, Struct
 from dragoman_allocator.objects.meta import JsonObject
 from dragoman_allocator.quantity import BareNumber, Quantity
@@ -32,9 +33,9 @@ class _Head(msgspec.Struct, rename="camel"):
 def decode(kind: type[T], json: Json | Mapping[str, Any], *, defaults: bool = True) -> T:
     """Read one object as the struct ``kind``, by its ``apiVersion`` (v1 where it has none).
 
-    Unknown members are ignored, null means "not set". ``defaults`` fills in what the API server would. Raises
-    ``InvalidMember``, an ``InvalidInput``, for what is no JSON, has a member of a wrong type, or is of another kind or
-    an unknown version.
+    Unknown members are ignored, null is the zero value, as it is to Kubernetes. ``defaults`` fills in what the API
+    server would. Raises ``InvalidMember``, an ``InvalidInput``, for what is no JSON, has a member of a wrong type, or
+    is of another kind or an unknown version.
     """
     decoded = _from_mapping(kind, json) if isinstance(json, Mapping) else _from_text(kind, json)
     if defaults:
@@ -79,10 +80,18 @@ def reading(read: Callable[[Any], A], json: Any) -> A:
         raise InvalidMember(f"no JSON that can be read: {error}") from None
 
 
-def decoder(kind: type[A]) -> msgspec.json.Decoder[A]:
-    """Give the decoder of a type, which keeps the text of bare numbers where quantities stand."""
+def read(kind: type[A], json: Json | msgspec.Raw) -> A:
+    """Read JSON as a type, of one version of the API: bare numbers and null as ``decode`` has them, no defaults.
+
+    Raises ``InvalidMember``.
+    """
     hashable: Any = kind
-    return _decoder(hashable)
+    decoder: msgspec.json.Decoder[A] = _decoder(hashable)
+    try:
+        return decoder.decode(json)
+    except (msgspec.MsgspecError, RecursionError, ValueError):
+        pass  # as in _from_text
+    return reading(lambda json: decoder.decode(encode(without_nulls(kind, _ANY.decode(json)))), json)
 
 
 @cache
@@ -119,9 +128,11 @@ def _from_text(kind: type[T], json: Json | msgspec.Raw, version: str | None = No
     _check(kind, version, head.kind)
     if version != conversion.OLD_SHAPE:
         try:
-            return decoder(kind).decode(json)
+            straight: T = _decoder(kind).decode(json)
         except (msgspec.MsgspecError, RecursionError, ValueError):
-            pass  # null may stand anywhere, which only the slower way allows; it also says what is wrong
+            pass  # null may stand anywhere, which only the slower way allows for; it also says what is wrong
+        else:
+            return straight
     return _from_mapping(kind, reading(_ANY.decode, json), version)
 
 
@@ -130,10 +141,10 @@ def _from_mapping(kind: type[T], json: Mapping[str, Any], version: str | None = 
         raise InvalidMember(f"expected an object, not {type(json).__name__}")
     version = json.get("apiVersion") or version
     _check(kind, version, json.get("kind"))
-    json = reading(_without_nulls, json)
     if version == conversion.OLD_SHAPE:
         json = conversion.to_v1(kind, json)
-    return reading(lambda plain: msgspec.convert(plain, kind), json)
+    decoded: T = reading(lambda plain: msgspec.convert(without_nulls(kind, plain), kind), json)
+    return decoded
 
 
 def _list_from_text(kind: type[T], json: Json) -> list[T]:
@@ -184,12 +195,3 @@ def _check(kind: type[Struct], version: Any, name: Any) -> None:
         raise InvalidMember(f"expected {expected}, not {name}", "kind")
     if version and version.startswith(f"{conversion.GROUP}/") and version not in conversion.VERSIONS:
         raise InvalidMember(f"{version} is not known, only {', '.join(sorted(conversion.VERSIONS))}", "apiVersion")
-
-
-def _without_nulls(json: Any) -> Any:
-    """Leave out what is null: to the API, that is the same as absent."""
-    if isinstance(json, Mapping):
-        return {name: _without_nulls(value) for name, value in json.items() if value is not None}
-    if isinstance(json, list):
-        return [_without_nulls(value) for value in json]
-    return json

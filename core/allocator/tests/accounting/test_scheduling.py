@@ -102,6 +102,17 @@ def test_a_node_that_is_too_full_may_become_free_and_one_that_is_too_small_never
     )
 
 
+def test_an_allocation_with_a_broken_node_selector_ends_before_the_class_of_a_later_claim_is_asked_for() -> None:
+    terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": []}]}]
+    broken = claim(allocated=True, allocation={"nodeSelector": {"nodeSelectorTerms": terms}})
+    other = claim("b")
+    other["spec"]["devices"]["requests"][0]["exactly"]["deviceClassName"] = "gone"
+    words = "nodeSelectorTerms[0].matchFields[0].values: Invalid value: []: must have one element"
+    assert said(attempt(pod("a", "b"), broken, other).pre_filter) == ("Error", words)
+    missing = said(attempt(pod("b", "a"), broken, other).pre_filter)
+    assert missing == ("UnschedulableAndUnresolvable", "request r: device class gone does not exist")
+
+
 def test_a_search_that_is_given_up_is_an_error_that_names_the_node() -> None:
     result = attempt(pod("a"), claim(), give_up=lambda: True)
     assert said(result.filter) == ("Error", "node n1: timed out trying to allocate devices")

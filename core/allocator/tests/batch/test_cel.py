@@ -44,3 +44,15 @@ def test_a_line_without_a_device_asks_about_an_empty_one() -> None:
 def test_a_device_that_is_none_is_bad_input() -> None:
     with pytest.raises(InvalidInput, match="device"):
         ask(expression="true", device=[1])
+
+
+def test_an_attribute_that_is_null_has_no_value_and_a_capacity_that_is_null_is_zero() -> None:
+    expression = 'device.driver == "d.example.com"'
+    broken = DEVICE | {"attributes": {"model": None}}
+    assert ask(expression=expression, device=broken) == {"runtimeError": "attribute model: unsupported attribute value"}
+    zero = 'device.capacity["d.example.com"].memory.isGreaterThan(quantity("0"))'
+    assert ask(expression=zero, device=DEVICE | {"capacity": {"memory": None}}) == {"result": False}
+
+
+def test_null_in_a_device_does_not_hide_an_error_of_the_expression() -> None:
+    assert "compileError" in ask(expression="device.driver ==", device={"driver": None, "attributes": {"a": None}})

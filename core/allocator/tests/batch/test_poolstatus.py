@@ -89,3 +89,28 @@ def test_the_bench_says_how_long_and_how_many() -> None:
 
 def test_another_bench_is_refused() -> None:
     assert ask(kind="bench", bench="x")["error"].startswith("input: bench 'x' is not one of ")
+
+
+def test_null_is_the_zero_value_in_lean_objects_too() -> None:
+    device = {"name": "d2", "allowMultipleAllocations": True, "capacity": {"bw": None}, "attributes": {"a": None}}
+    spec = SLICE["spec"] | {"devices": [device, None], "sharedCounters": None}
+    status = ask(slices=[{"spec": spec}], claims=[CLAIM, {"status": None}], taintRules=[{"metadata": None}])["status"]
+    zero = ask(slices=[{"spec": spec | {"devices": [device | {"capacity": {"bw": {"value": "0"}}}, {"name": ""}]}}])
+    assert status == zero["status"]
+    assert status["pools"][0]["totalDevices"] == 2
+
+
+def test_a_partition_type_that_is_null_is_one_that_is_missing() -> None:
+    device = {
+        "name": "d1",
+        "attributes": {"kind": None},
+        "consumesCounters": [{"counterSet": "s", "counters": {"c": None}}],
+    }
+    sets = {"spec": SLICE["spec"] | {"devices": None, "sharedCounters": [{"name": "s", "counters": {"c": None}}]}}
+    sets["spec"]["pool"] = {"name": "p", "generation": 1, "resourceSliceCount": 2}
+    devices = {
+        "spec": sets["spec"]
+        | {"devices": [device], "sharedCounters": None, "partitionTypeAttribute": "gpu.example.com/kind"}
+    }
+    (pool,) = ask(slices=[sets, devices], claims=[])["status"]["pools"]
+    assert "does not carry partition type attribute" in pool["validationError"]

@@ -13,7 +13,7 @@ from dragoman_allocator.accounting.charges import AllocatedClaim, UnknownCharge,
 from dragoman_allocator.accounting.devices import Devices
 from dragoman_allocator.accounting.extended import ExtendedClasses, Unfit, claim_on_node, former_claim, new_claim
 from dragoman_allocator.accounting.pods import Claims, UnusableClaim
-from dragoman_allocator.allocation import Allocator
+from dragoman_allocator.allocation import Allocator, node_selectors
 from dragoman_allocator.allocation.node_match import selector_matches
 from dragoman_allocator.errors import AllocationFailed, FailedOnNode, TooManySteps
 from dragoman_allocator.features import Features
@@ -140,9 +140,15 @@ class _Trial:
         if not self._claims and self._special is None:
             raise _Stopped(Code.SKIP)
         self._wanted = [claim for _, claim in self._claims if claim.status.allocation is None]
-        for claim in self._wanted:
+        for _, claim in self._claims:
+            self._check_claim(claim)
+
+    def _check_claim(self, claim: ResourceClaim) -> None:
+        if claim.status.allocation is None:
             for request in claim.spec.devices.requests or ():
                 self._check_classes(claim, request)
+        elif (selector := claim.status.allocation.node_selector) and (fault := node_selectors.problem(selector)):
+            raise _Stopped(Code.ERROR, fault)
 
     def _check_classes(self, claim: ResourceClaim, request: DeviceRequest) -> None:
         if request.exactly is not None:

@@ -44,7 +44,7 @@ def _from_claim(configs: Sequence[ClaimConfig], targets: Sequence[Target], rules
 
 
 def _names(requests: Sequence[str], target: Target) -> bool:
-    return target.name in requests or target.name.partition("/")[0] in requests
+    return any(name in requests for name in target.names)
 
 
 def _covers_all(requests: Sequence[str], targets: Sequence[Target]) -> bool:

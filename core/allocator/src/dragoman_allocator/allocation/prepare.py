@@ -109,13 +109,15 @@ class Preparation:
 
     def _targets(self, index: int, position: int, claim: str, request: DeviceRequest) -> list[Target]:
         if not request.first_available:
-            return [self._target(index, position, claim, request.name, request.name, request.exactly or ExactRequest())]
+            names = request.name, request.name, request.name
+            return [self._target(index, position, claim, names, request.exactly or ExactRequest())]
         return [
-            self._target(index, position, claim, f"{request.name}/{sub.name}", sub.name, sub)
+            self._target(index, position, claim, (f"{request.name}/{sub.name}", request.name, sub.name), sub)
             for sub in request.first_available
         ]
 
-    def _target(self, index: int, position: int, claim: str, name: str, label: str, request: Request) -> Target:
+    def _target(self, index: int, position: int, claim: str, names: tuple[str, str, str], request: Request) -> Target:
+        name, of_request, label = names
         where = f"claim {claim}, request {label}"
         device_class = self._checked_class(where, request)
         capacity = request.capacity.requests if request.capacity is not None else None
@@ -124,6 +126,7 @@ class Preparation:
             request=position,
             claim_name=claim,
             name=name,
+            of_request=of_request,
             label=label,
             device_class=device_class,
             chain=self._library.selectors.chain(
@@ -193,7 +196,7 @@ class Preparation:
                 )
             for plan in plans:
                 for target in plan.targets:
-                    if constraint.applies((target.name, target.name.partition("/")[0])):
+                    if constraint.applies(target.names):
                         target.constraints.append(
                             (constraint, self._library.look(constraint.attribute, target.derived))
                         )

@@ -9,11 +9,13 @@ from dragoman_allocator.allocation.config import allocation_config
 from dragoman_allocator.allocation.devices import DeviceRecord
 from dragoman_allocator.allocation.rules import Copy, Rules
 from dragoman_allocator.allocation.search import Choice, Solution
+from dragoman_allocator.allocation.target import Target
 from dragoman_allocator.errors import AllocationFailed, InvalidInput
 from dragoman_allocator.objects import (
     AllocationDevices,
     AllocationResult,
     DeviceResult,
+    DeviceToleration,
     Node,
     NodeSelector,
     NodeSelectorRequirement,
@@ -32,7 +34,7 @@ def new_share_id() -> str:
 
 def build(claim: ResourceClaim, solution: Solution, node: Node, rules: Rules, ids: ShareIds) -> AllocationResult:
     """Give the allocation. Raises ``AllocationFailed`` where devices have node selectors that cannot be joined."""
-    results = [_device_result(choice, rules, ids) for choice in solution.choices]
+    results = [_device_result(claim, choice, rules, ids) for choice in solution.choices]
     try:
         selector = _node_selector([choice.device for choice in solution.choices], node.metadata.name, rules)
     except InvalidInput as problem:
@@ -43,22 +45,35 @@ def build(claim: ResourceClaim, solution: Solution, node: Node, rules: Rules, id
     )
 
 
-def _device_result(choice: Choice, rules: Rules, ids: ShareIds) -> DeviceResult:
+def _device_result(claim: ResourceClaim, choice: Choice, rules: Rules, ids: ShareIds) -> DeviceResult:
     target, device = choice.target, choice.device
     spec = device.spec
     return DeviceResult(
-        request=target.name,
+        request=target.name if target.of_request else target.label,
         driver=device.id[0],
         pool=device.id[1],
         device=device.id[2],
         admin_access=True if target.admin else None,
-        tolerations=list(target.tolerations) or None,
+        tolerations=_tolerations(claim, target) or None,
         binding_conditions=(spec.binding_conditions or None) if rules.binding else None,
         binding_failure_conditions=(spec.binding_failure_conditions or None) if rules.binding else None,
         share_id=ids() if device.shareable else None,
         consumed_capacity=dict(choice.amounts.recorded) or None if device.shareable else None,
         skip_node_operations=device.slice.spec.skip_node_operations if rules.copy is Copy.EXPERIMENTAL else None,
     )
+
+
+def _tolerations(claim: ResourceClaim, target: Target) -> list[DeviceToleration] | None:
+    """Look up the tolerations by name, as upstream does: of two requests of one name, the first one's are recorded."""
+    for request in claim.spec.devices.requests or ():
+        if request.name != (target.of_request or target.label):
+            continue
+        if target.name == target.label or not target.of_request:
+            return request.exactly.tolerations if request.exactly is not None else None
+        for sub in request.first_available or ():
+            if sub.name == target.label:
+                return sub.tolerations
+    return None
 
 
 def _node_selector(devices: Sequence[DeviceRecord], node_name: str, rules: Rules) -> NodeSelector | None:

@@ -14,12 +14,16 @@ from dragoman_allocator.objects import DeviceClass, DeviceToleration
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Wanted:
-    """What is asked for; ``name`` is ``request`` or ``request/subrequest``, ``label`` the last part of it."""
+    """What is asked for.
+
+    ``name`` is ``request`` or ``request/subrequest``; ``of_request`` and ``label`` are the first and the last part.
+    """
 
     claim: int
     request: int
     claim_name: str
     name: str
+    of_request: str
     label: str
     device_class: DeviceClass
     chain: Chain
@@ -34,6 +38,11 @@ class Wanted:
     def class_name(self) -> str:
         """Name of the device class."""
         return self.device_class.metadata.name
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What constraints and configuration may call it: by its own name, or by that of the whole request."""
+        return self.name, self.of_request
 
     @property
     def where(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self, TypeVar
 
@@ -57,7 +58,7 @@ class World:
             slices=objects(line, "slices", ResourceSlice),
             classes=objects(line, "classes", DeviceClass),
             rules=objects(line, "taintRules", DeviceTaintRule),
-            allocated=objects(line, "allocatedClaims", ResourceClaim),
+            allocated=cached(objects(line, "allocatedClaims", ResourceClaim)),
             features=Features.of(line.get("features")),
         )
 
@@ -68,6 +69,14 @@ class World:
     def explainer(self) -> reasons.Explainer:
         """Give one that also says why not. Raises ``InvalidInput``."""
         return reasons.Explainer(self.allocator(), self.slices, self.rules, self.allocated, self.features)
+
+
+def cached(claims: Iterable[ResourceClaim]) -> list[ResourceClaim]:
+    """Give the claims that the scheduler's cache would hold: of several with one name, the first."""
+    kept: dict[tuple[str, str], ResourceClaim] = {}
+    for claim in claims:
+        kept.setdefault((claim.metadata.namespace, claim.metadata.name), claim)
+    return list(kept.values())
 
 
 def objects(line: Line, name: str, kind: type[T]) -> list[T]:

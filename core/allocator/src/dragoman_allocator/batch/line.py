@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from dragoman_allocator.decode import decode, decode_list, decoder, reading
+from dragoman_allocator.decode import decode, decode_list, read
 from dragoman_allocator.errors import InvalidInput, InvalidMember
 from dragoman_allocator.objects import Struct
 
@@ -35,7 +35,8 @@ class Line(Mapping[str, Any]):
             raise InvalidInput(f"the line is no JSON object: {error}") from None
 
     def __getitem__(self, name: str) -> Any:
-        return _decoded(decoder(Any), self._members[name], name)
+        plain: Any = Any
+        return _named(name, lambda: read(plain, self._members[name]))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._members)
@@ -51,7 +52,7 @@ class Line(Mapping[str, Any]):
     def typed(self, name: str, kind: type[T], default: T) -> T:
         """Give a member as the type, the default where it is missing or null."""
         member = self.raw(name)
-        return default if member is None else _decoded(decoder(kind), member, name)
+        return default if member is None else _named(name, lambda: read(kind, member))
 
     def text(self, name: str, default: str = "") -> str:
         """Give a member that is a text."""
@@ -67,12 +68,8 @@ class Line(Mapping[str, Any]):
         return _named(name, lambda: decode_list(kind, self.raw(name)))
 
 
-def _decoded(decoder: msgspec.json.Decoder[T], member: memoryview | msgspec.Raw, name: str) -> T:
-    return _named(name, lambda: reading(decoder.decode, member))
-
-
-def _named(name: str, read: Callable[[], T]) -> T:
+def _named(name: str, reading: Callable[[], T]) -> T:
     try:
-        return read()
+        return reading()
     except InvalidMember as error:
         raise error.below(name) from None

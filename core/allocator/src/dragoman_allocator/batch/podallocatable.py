@@ -9,7 +9,7 @@ from dragoman_allocator import accounting
 from dragoman_allocator.accounting import Attempt, Status
 from dragoman_allocator.allocation import Allocator
 from dragoman_allocator.batch import patience
-from dragoman_allocator.batch.allocate import objects
+from dragoman_allocator.batch.allocate import cached, objects
 from dragoman_allocator.batch.line import Line
 from dragoman_allocator.decode import decode, to_json
 from dragoman_allocator.errors import InvalidInput
@@ -26,7 +26,7 @@ def answer(line: Line) -> JsonObject:
     give_up = patience.until(patience.SECONDS)
     features = Features.of(line.get("gates"))
     claims = objects(line, "claims", ResourceClaim)
-    everything = [*claims, *objects(line, "allocatedClaims", ResourceClaim)]
+    everything = cached([*claims, *objects(line, "allocatedClaims", ResourceClaim)])
     classes = objects(line, "classes", DeviceClass)
     slices = objects(line, "slices", ResourceSlice)
     rules = objects(line, "taintRules", DeviceTaintRule)

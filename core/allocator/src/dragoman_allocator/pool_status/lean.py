@@ -6,12 +6,13 @@ The shape is that of ``resource.k8s.io/v1`` and v1beta2; of v1beta1, ``dragoman_
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Raw, field
 
-from dragoman_allocator.errors import InvalidInput
+from dragoman_allocator.decode import read
+from dragoman_allocator.errors import InvalidInput, InvalidMember
 from dragoman_allocator.objects import (
     Attribute,
     Capacity,
@@ -35,8 +36,14 @@ _capacity: Final = msgspec.json.Decoder(dict[str, Capacity] | None, float_hook=B
 def _read(decoder: msgspec.json.Decoder[_Read], json: Raw, what: str) -> _Read:
     try:
         return decoder.decode(json)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError, ValueError):
+        pass  # null may stand in it, and what is wrong otherwise is told
+    kind: Any = decoder.type
+    try:
+        value: _Read = read(kind, json)
+    except InvalidMember as error:
         raise InvalidInput(f"{what}: {error}") from None
+    return value
 
 
 class LeanDevice(Struct):

@@ -9,8 +9,9 @@ from dragoman_allocator.objects import CounterConsumption, Device
 from dragoman_allocator.objects.requests import PartitionSummary
 from dragoman_allocator.pool_status.gather import PoolSlices
 from dragoman_allocator.pool_status.lean import LeanDevice
-from dragoman_allocator.pool_status.views import MAX_ENTRIES, NoView, quoted
+from dragoman_allocator.pool_status.views import MAX_ENTRIES, NoView
 from dragoman_allocator.quantity import Quantity, parse
+from dragoman_allocator.quoting import quoted
 
 Costs = Sequence[CounterConsumption]
 Counters = dict[tuple[str, str], Quantity]
