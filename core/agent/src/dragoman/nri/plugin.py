@@ -33,7 +33,8 @@ from a runtime that dropped us and whose end of the connection stayed open."""
 QUESTION = "AreYouThere"
 """A call that no runtime has, which its end of the connection answers by itself. UpdateContainers for no container, the
 only one that it has, can cost the node its runtime: up to NRI 0.12 a plugin's call and a pod's event take the runtime's
-two locks in opposite orders, and where many pods come or go, each then waits for the other for ever."""
+two locks in opposite orders, and where many pods come or go, each then waits for the other for ever
+(containerd/containerd#13733)."""
 ASK_WITHIN = 10.0
 """Seconds for the answer. A runtime calls its plugins one after the other, and gives each 2 s."""
 
