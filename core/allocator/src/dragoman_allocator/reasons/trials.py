@@ -25,7 +25,10 @@ class Verdict(Enum):
 
 
 class Trials:
-    """Trials on one node: ``limit`` steps for each, ``total`` for all of them together."""
+    """Trials on one node: ``limit`` steps for each, ``total`` for all of them together.
+
+    A request that is read counts as a step of the total, or a claim of a thousand of them would take forever.
+    """
 
     def __init__(self, allocator: Allocator, node: Node, *, limit: int, total: int) -> None:
         self._allocator = allocator
@@ -35,7 +38,10 @@ class Trials:
 
     def verdict(self, claims: Sequence[ResourceClaim], observer: Observer | None = None) -> Verdict:
         """Tell whether the claims fit; unknown where the steps are used up or an error ends the attempt."""
-        limit = min(self._limit, self._left)
+        if self._left <= 0:
+            return Verdict.UNKNOWN
+        self._left -= sum(len(claim.spec.devices.requests or ()) for claim in claims)
+        limit = min(self._limit, max(self._left, 0))
         try:
             outcome = self._allocator.allocate(claims, self._node, observer, steps_limit=limit)
         except TooManySteps:
@@ -54,17 +60,18 @@ def reduced(
     claims: Sequence[ResourceClaim], requests: Sequence[Part], constraints: Sequence[Part]
 ) -> list[ResourceClaim]:
     """Give the claims with these requests and constraints only; a claim without requests is left out."""
+    kept_requests, kept_constraints = frozenset(requests), frozenset(constraints)
     found = []
     for number, claim in enumerate(claims):
         spec = claim.spec.devices
-        kept = [each for index, each in enumerate(spec.requests or ()) if (number, index) in requests]
+        kept = [each for index, each in enumerate(spec.requests or ()) if (number, index) in kept_requests]
         if not kept:
             continue
         names = {request.name for request in kept}
         bound = [
             narrowed
             for index, each in enumerate(spec.constraints or ())
-            if (number, index) in constraints and (narrowed := _narrowed(each, names)) is not None
+            if (number, index) in kept_constraints and (narrowed := _narrowed(each, names)) is not None
         ]
         found.append(replace(claim, spec=ClaimSpec(devices=ClaimDevices(requests=kept, constraints=bound))))
     return found
