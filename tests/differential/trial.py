@@ -77,9 +77,9 @@ class Trial:
         return outcome
 
     def _judge(self, outcome: Outcome, finding: Finding) -> None:
-        fault = known.explained(finding.question, finding.theirs, finding.differences)
-        if fault:
-            outcome.explained[f"{fault.issue}: {fault.about}"] += 1
+        reason = known.explained(finding.question, finding.theirs, finding.differences)
+        if reason:
+            outcome.explained[f"{reason.source}: {reason.about}"] += 1
         elif self._varies(outcome.kind, finding):
             outcome.explained["upstream's own answer varies with the order of a map, and ours is one of them"] += 1
         else:

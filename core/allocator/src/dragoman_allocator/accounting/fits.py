@@ -7,6 +7,7 @@ from typing import Final
 
 from dragoman_allocator.accounting import footprint, lists
 from dragoman_allocator.accounting.lists import Amounts
+from dragoman_allocator.amounts import wrap64
 from dragoman_allocator.objects import Node, Pod
 
 _PLAIN: Final = ("cpu", "memory", "ephemeral-storage")
@@ -16,17 +17,17 @@ def shortages(node: Node, pods: Iterable[Pod], needed: Amounts, *, claims: bool)
     """Name what a node lacks (``Insufficient cpu``), and tell whether it would lack it even without other pods.
 
     ``pods`` are those on the node, charged with their claims if ``claims``. Amounts are compared as the scheduler
-    does: cpu in thousandths, all else in whole units, each rounded up.
+    does: cpu in thousandths, all else in whole units, each rounded up, with integers of 64 bits that wrap around.
     """
     total = _whole(lists.read(node.status.allocatable))
     taken: dict[str, int] = {}
     for pod in pods:
         for name, amount in _whole(footprint.pod_requests(pod, claims=claims)).items():
-            taken[name] = taken.get(name, 0) + amount
+            taken[name] = wrap64(taken.get(name, 0) + amount)
     missing: list[str] = []
     hopeless = False
     for name, amount in _whole(needed).items():
-        free = total.get(name, 0) - taken.get(name, 0)
+        free = wrap64(total.get(name, 0) - taken.get(name, 0))
         if amount > free and (amount > 0 or name.startswith(lists.HUGEPAGES)):
             missing.append(f"Insufficient {name}")
             hopeless = hopeless or amount > total.get(name, 0)
