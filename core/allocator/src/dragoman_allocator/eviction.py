@@ -17,8 +17,8 @@ from dragoman_allocator.objects import (
     DeviceToleration,
     Pod,
     ResourceClaim,
-    ResourceSlice,
 )
+from dragoman_allocator.pool_status.lean import AnySlice
 
 NO_EXECUTE: Final = "NoExecute"
 _AT_ONCE: Final = datetime.min.replace(tzinfo=UTC)
@@ -55,7 +55,7 @@ class Eviction:
 class Taints:
     """NoExecute taints by device: those in the newest slices of each pool, and those of rules with a selector."""
 
-    def __init__(self, slices: Iterable[ResourceSlice], rules: Sequence[DeviceTaintRule]) -> None:
+    def __init__(self, slices: Iterable[AnySlice], rules: Sequence[DeviceTaintRule]) -> None:
         self._rules = [rule for rule in rules if rule.spec.taint.effect == NO_EXECUTE and rule.spec.device_selector]
         self._devices: dict[tuple[str, str, str], list[DeviceTaint]] = {}
         for each in _newest(slices):
@@ -151,7 +151,7 @@ def _when(taint: DeviceTaint, tolerations: Iterable[DeviceToleration]) -> dateti
         return _NEVER
 
 
-def _newest(slices: Iterable[ResourceSlice]) -> list[ResourceSlice]:
+def _newest(slices: Iterable[AnySlice]) -> list[AnySlice]:
     everything = list(slices)
     generations: dict[tuple[str, str], int] = {}
     for each in everything:

@@ -37,7 +37,7 @@ def command(connect: Connect) -> click.Command:
         metavar="NAME",
         help="The attribute that names the type of a partition, for drivers that declare none.",
     )
-    @click.option("--holders", is_flag=True, help="Show also which claims hold devices.")
+    @click.option("--holders", is_flag=True, help="Show also which claims hold devices, and which must leave them.")
     @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
     def pools(output: str, **given: Any) -> None:
         """Show what is free in the pools of a cluster, or of manifests."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
 from dragoman_allocator.errors import InvalidInput
+from dragoman_allocator.eviction import Cause, Taints, causes
 from dragoman_allocator.features import Features
 from dragoman_allocator.objects import PoolStatus
 from dragoman_allocator.pool_status import Holder, Selection, describe, holders
@@ -18,6 +19,9 @@ from dragoman_hookspecs import Connect, DragomanError
 from dragoman_pool_status import live, manifests
 from dragoman_pool_status.objects import Objects
 from dragoman_pool_status.table import table
+
+Evictions: TypeAlias = Mapping[tuple[str, str, str, str], Cause]
+"""By claim (``namespace/name``), driver, pool and device."""
 
 
 class NoPools(DragomanError):
@@ -39,16 +43,17 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Pools by driver and name, and who holds their devices where that was asked."""
+    """Pools by driver and name, and who holds their devices, and for how long, where that was asked."""
 
     pools: Sequence[PoolStatus]
     holders: Sequence[Sequence[Holder]] | None
+    evictions: Evictions = field(default_factory=dict)
 
     def json(self) -> str:
         """Give a list of pools as ``status.pools`` of a request has them, with ``holders`` where they were asked."""
         pools = [msgspec.to_builtins(pool) for pool in self.pools]
         for pool, held in zip(pools, self.holders or (), strict=bool(self.holders)):
-            pool["holders"] = [_holder(each) for each in held]
+            pool["holders"] = [_holder(each) | self._eviction(pool, each) for each in held]
         return msgspec.json.format(msgspec.json.encode(pools)).decode()
 
     def table(self) -> str:
@@ -58,12 +63,20 @@ class Report:
         if self.holders is None:
             return text
         rows = [
-            (pool.driver, pool.pool_name, held.device, held.claim, held.request, *_details(held))
+            (pool.driver, pool.pool_name, held.device, held.claim, held.request, *_details(held), self._end(pool, held))
             for pool, of in zip(self.pools, self.holders, strict=True)
             for held in of
         ]
-        heads = ("driver", "pool", "device", "claim", "request", "for", "share", "consumed", "admin")
+        heads = ("driver", "pool", "device", "claim", "request", "for", "share", "consumed", "admin", "evicted")
         return f"{text}\n\n{table(heads, rows)}"
+
+    def _end(self, pool: PoolStatus, held: Holder) -> str:
+        cause = self.evictions.get((held.claim, pool.driver, pool.pool_name, held.device))
+        return "" if cause is None else f"{_moment(cause)} ({_taint(cause)})"
+
+    def _eviction(self, pool: dict[str, Any], held: Holder) -> dict[str, Any]:
+        cause = self.evictions.get((held.claim, pool["driver"], pool["poolName"], held.device))
+        return {} if cause is None else {"eviction": {"at": _moment(cause), "taint": _taint(cause)}}
 
 
 def report(question: Question, connect: Connect) -> Report:
@@ -81,7 +94,34 @@ def report(question: Question, connect: Connect) -> Report:
     if not question.holders:
         return Report(pools, None)
     held = holders(objects.whole_claims)
-    return Report(pools, [held.get((pool.driver, pool.pool_name), []) for pool in pools])
+    try:
+        evictions = _evictions(objects)
+    except InvalidInput as error:
+        raise NoPools(f"the evictions cannot be described: {error}") from error
+    return Report(pools, [held.get((pool.driver, pool.pool_name), []) for pool in pools], evictions)
+
+
+def _evictions(objects: Objects) -> Evictions:
+    """Give, for each held device that pods have to leave, the taint that sends them away first."""
+    taints = Taints(objects.slices, objects.rules)
+    first: dict[tuple[str, str, str, str], Cause] = {}
+    for claim in objects.whole_claims:
+        for cause in causes(claim, taints):
+            key = (f"{claim.metadata.namespace}/{cause.claim}", cause.driver, cause.pool, cause.device)
+            known = first.get(key)
+            if known is None or (known.at is not None and (cause.at is None or cause.at < known.at)):
+                first[key] = cause
+    return first
+
+
+def _moment(cause: Cause) -> str:
+    return "at once" if cause.at is None else cause.at.isoformat().replace("+00:00", "Z")
+
+
+def _taint(cause: Cause) -> str:
+    taint = cause.taint
+    value = f"={taint.value}" if taint.value else ""
+    return f"{taint.key}{value}:{taint.effect}" + (f" of rule {cause.rule}" if cause.rule else "")
 
 
 def _objects(question: Question, connect: Connect) -> Objects:

@@ -87,6 +87,20 @@ class TestTable:
             "gpu.example.com  p     d2      ns/b   r        pods/w-b  yes",
         ]
 
+    def test_shows_which_holders_must_leave_and_when(self, tmp_path: Path) -> None:
+        taint = {"key": "broken", "value": "yes", "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"}
+        tainted = slice_()
+        tainted["spec"]["devices"][0]["taints"] = [taint]
+        seconds = {"key": "broken", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 60}
+        path = manifest(tmp_path, tainted, claim("a", "d1", tolerations=[seconds]), claim("b", "d2"))
+
+        rows = run("-f", path, "--holders").splitlines()[3:]
+        assert rows[1].endswith("2026-01-01T00:01:00Z (broken=yes:NoExecute)")
+        assert "NoExecute" not in rows[2]
+        (pool,) = json.loads(run("-f", path, "--holders", "-o", "json"))
+        eviction = {"at": "2026-01-01T00:01:00Z", "taint": "broken=yes:NoExecute"}
+        assert [held.get("eviction") for held in pool["holders"]] == [eviction, None]
+
     def test_shows_its_head_alone_where_there_are_no_pools(self) -> None:
         assert run(cluster=MemoryCluster(SLICES, CLAIMS)).startswith("DRIVER  POOL  NODE")
 
