@@ -102,3 +102,12 @@ def test_a_node_whose_devices_fail_fewer_checks_is_nearer() -> None:
     far = explained(Cluster([slice_("s", device("d1", taints=[taint]))], [held("p1/d1")]), claim(req("r")))
     empty = explained(Cluster([]), claim(req("r")))
     assert near.distance < far.distance < empty.distance
+
+
+def test_devices_of_other_classes_are_no_near_misses() -> None:
+    taint = {"key": "hot", "effect": "NoSchedule"}
+    foreign = slice_("s", "a1", driver="driver-b")
+    taken = Cluster([foreign, slice_("t", device("d1", taints=[taint]))], [held("p1/d1")])
+    reasons = explained(taken, claim(req("r")))
+    assert [each.device[2] for each in reasons.requests[0].devices] == ["d1", "a1"]
+    assert reasons.distance < explained(Cluster([foreign]), claim(req("r"))).distance

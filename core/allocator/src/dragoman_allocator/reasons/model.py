@@ -32,6 +32,11 @@ class DeviceReasons:
     findings: tuple[Finding, ...]
     refused: tuple[Check, ...] = ()
 
+    @property
+    def foreign(self) -> bool:
+        """Whether it is not of the request's class, so that nothing that happens to it would help."""
+        return any(each.check is Check.CLASS_SELECTOR for each in self.findings)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestReasons:
@@ -151,6 +156,6 @@ _FAR = 100
 
 
 def _distance(request: RequestReasons) -> int:
-    failed = sorted(len(each.findings) for each in request.devices if each.findings)
+    failed = sorted(len(each.findings) for each in request.devices if each.findings and not each.foreign)
     nearest = failed[: request.missing]
     return sum(nearest) + _FAR * (request.missing - len(nearest))

@@ -99,7 +99,7 @@ def _blocking(devices: Iterable[DeviceReasons]) -> int:
     return sum(bool(each.findings) and each.findings[0].check not in UNWANTED for each in devices)
 
 
-def _nearness(device: DeviceReasons) -> tuple[int, int, tuple[str, str, str]]:
-    """Fewest failed checks first; among equals, what is only taken by somebody before what is the wrong device."""
+def _nearness(device: DeviceReasons) -> tuple[bool, int, bool, tuple[str, str, str]]:
+    """Devices of other classes last; fewest failed checks first; then what is only taken before what is unwanted."""
     first = device.findings[0].check if device.findings else Check.CONSTRAINT
-    return len(device.findings), int(first in UNWANTED), device.device
+    return device.foreign, len(device.findings), first in UNWANTED, device.device
