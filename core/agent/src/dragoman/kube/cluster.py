@@ -65,7 +65,7 @@ class KubeCluster:
 
     def update(self, path: str, body: JsonObject) -> JsonObject:
         """Replace an object or its status."""
-        return self._object(path, self._client.request("PUT", path, body=body))
+        return self._object(path, self._client.request("PUT", path, query={"fieldManager": self._manager}, body=body))
 
     def delete(self, path: str, *, uid: str | None = None) -> None:
         """Delete an object; one that is gone is no error."""
