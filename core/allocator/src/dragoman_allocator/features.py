@@ -60,9 +60,10 @@ class Features:
     rules: str = NEWEST
 
     @classmethod
-    def of(cls, value: str | Mapping[str, bool] | None) -> Self:
+    def of(cls, value: str | Mapping[str, bool | None] | None) -> Self:
         """Read ``"1.36"`` (that release's default gates), ``"all"``, or gates by name over the newest defaults.
 
+        A gate that is None (null in JSON) is off.
         The rules stay those of the newest release. Raises ``InvalidInput`` for a release or gate that is not known.
         """
         if value is None:
@@ -74,7 +75,7 @@ class Features:
         if not isinstance(value, Mapping):
             raise InvalidInput(f"features are a release, all, or gates by name, not {type(value).__name__}")
         for gate, on in value.items():
-            if gate not in _SINCE or not isinstance(on, bool):
+            if gate not in _SINCE or not isinstance(on, bool | None):
                 raise InvalidInput(f"feature gate {gate}: {on!r} is not known")
         return cls((default_gates() | {g for g, on in value.items() if on}) - {g for g, on in value.items() if not on})
 

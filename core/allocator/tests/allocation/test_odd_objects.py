@@ -79,3 +79,10 @@ def test_the_subrequest_of_a_request_without_a_name_stands_for_itself() -> None:
     asked = claim(req("s", tolerations=EXISTS), first("", sub("s", tolerations=OTHER)))
     assert Cluster(TWO).found(asked) == "s d1, s d2"
     assert tolerations(asked) == [["a"], ["a"]]
+
+
+@pytest.mark.parametrize(("namespace", "name", "shown"), [("ns", "", "ns/"), ("", "c", "c"), ("", "", "")])
+def test_a_claim_without_a_name_is_called_what_the_scheduler_calls_it(namespace: str, name: str, shown: str) -> None:
+    asked = claim(req("r0", 33)) | {"metadata": {"namespace": namespace, "name": name}}
+    with pytest.raises(AllocationFailed, match=f"^claim {shown}, request r0: "):
+        Cluster(TWO).outcome(asked)

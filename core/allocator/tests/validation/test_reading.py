@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from dragoman_allocator.batch.line import Line
 from dragoman_allocator.batch.validate import answer
-from dragoman_allocator.errors import InvalidInput
 from dragoman_allocator.validation import DecodeError, check
 
 from .apiobjects import Json, allocated, claim, class_, device, pool_request, request, result, rule, shareable, slice_
@@ -105,9 +104,9 @@ def test_a_line_answers_that_an_object_does_not_decode() -> None:
     assert found["decodeError"].startswith("old: json: cannot unmarshal number")
 
 
-def test_a_line_without_object_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="object is missing"):
-        answer(Line(b"{}"))
+@pytest.mark.parametrize("line", [b"{}", b'{"object":null}'])
+def test_an_object_that_is_not_there_does_not_decode(line: bytes) -> None:
+    assert answer(Line(line)) == {"errors": [], "decodeError": "object is missing"}
 
 
 SPOILERS = st.recursive(

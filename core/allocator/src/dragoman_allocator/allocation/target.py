@@ -46,4 +46,5 @@ class ClaimPlan:
 
 def claim_name(claim: ResourceClaim) -> str:
     """Give the name as errors have it: ``namespace/name``."""
-    return "/".join(filter(None, (claim.metadata.namespace, claim.metadata.name)))
+    namespace, name = claim.metadata.namespace, claim.metadata.name
+    return f"{namespace}/{name}" if namespace else name

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from dragoman_allocator.batch.line import Line
-from dragoman_allocator.errors import InvalidInput
 from dragoman_allocator.features import Features
 from dragoman_allocator.objects.meta import JsonObject
 from dragoman_allocator.validation import DecodeError, FieldError, check
@@ -21,7 +20,7 @@ def answer(line: Line) -> JsonObject:
     """
     obj = line.raw("object")
     if obj is None:
-        raise InvalidInput("object is missing")
+        return {"errors": [], "decodeError": "object is missing"}
     labels = line.typed("namespaceLabels", dict[str, str], {})
     try:
         report = check(
