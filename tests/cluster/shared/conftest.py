@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from dragoman_testkit.sandbox.runtime import NriOptions
+from tests.cluster import build
 from tests.cluster.node import Node
 from tests.cluster.shared import kubelets, runtimes
 from tests.cluster.shared.embedded import embedded
@@ -16,6 +17,25 @@ from tests.cluster.shared.marks import Marks
 from tests.cluster.shared.real import real as real_server
 from tests.cluster.shared.runtimes import OLD, RealSide, Runtime
 from tests.cluster.shared.wire import SLICES, Wire, unique
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Name the mark of what older releases do otherwise than the stand-ins, which are of the newest."""
+    config.addinivalue_line("markers", "since(minor, lack): the real one before 1.MINOR is left out, for that reason")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out what an older release lacks, by name."""
+    for item in items:
+        for mark in item.iter_markers("since"):
+            minor, lack = mark.args
+            if build.minor() < minor and _is_real(item):
+                item.add_marker(pytest.mark.skip(reason=f"before 1.{minor} {lack}"))
+
+
+def _is_real(item: pytest.Item) -> bool:
+    params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    return any(str(value).startswith("real") for value in params.values())
 
 
 @pytest.fixture(scope="session")

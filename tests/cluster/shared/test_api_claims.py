@@ -110,6 +110,7 @@ def test_an_entry_without_its_optional_key_can_be_applied(claim: Claim) -> None:
     assert "must be an allocated device" in answer.causes[0]["message"]
 
 
+@pytest.mark.since(37, "a wrong uid is told twice")
 def test_an_apply_for_another_uid_is_invalid_and_one_for_nobody_not_found(claim: Claim) -> None:
     answer = claim.apply(entry("a"), metadata={"uid": "11111111-2222-3333-4444-555555555555"})
     assert (answer.status, answer.reason, answer.wrong) == (422, "Invalid", ["metadata.uid"])

@@ -84,6 +84,7 @@ def test_an_old_version_and_another_uid_are_conflicts_and_no_version_is_none(ser
     assert server.ask("PUT", path, made).reason == "Conflict"
 
 
+@pytest.mark.since(37, "a wrong uid is told twice")
 def test_a_patch_that_names_another_uid_would_change_it(server: Wire, driver: str) -> None:
     server.make(SLICES, slice_of(driver, name=driver))
     answer = server.ask("PATCH", f"{SLICES}/{driver}", {"metadata": {"uid": OTHER_UID}}, content=MERGE)
@@ -99,6 +100,7 @@ def test_preconditions_hold_a_delete_back(server: Wire, driver: str, wrong: dict
     assert server.ask("DELETE", path, {"preconditions": right}).status == 200
 
 
+@pytest.mark.since(37, "slices cannot be selected by pool")
 def test_field_selectors_choose_and_unknown_ones_are_bad_requests(server: Wire, driver: str) -> None:
     for node, pool in (("n1", "p1"), ("n1", "p2"), ("n2", "p1")):
         spec = {"nodeName": node, "pool": {"name": pool, "generation": 1, "resourceSliceCount": 1}}
