@@ -52,6 +52,12 @@ def test_every_class_provides_a_resource_of_its_own_name() -> None:
     assert classes.provider(NIC) is None
 
 
+def test_a_class_without_a_name_provides_a_resource_all_the_same() -> None:
+    classes = extended.ExtendedClasses([device_class("", NIC)])
+    assert classes.wanted_by(pod(container(1)))
+    assert not classes.wanted_by(pod(container(0)))
+
+
 def test_each_container_has_a_request_named_by_its_place_and_that_of_the_resource() -> None:
     assert requested(pod(container(2), container(1))) == [
         ("container-0-request-1", "nics", 2),

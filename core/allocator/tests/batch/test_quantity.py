@@ -23,6 +23,18 @@ def test_two_texts_are_compared_added_and_subtracted_too() -> None:
     assert "cmp" not in _ask(text="1", other=None)
 
 
+def test_a_bare_number_is_read_as_it_is_written() -> None:
+    assert json.loads(answer(b'{"kind":"quantity","text":1e3,"other":-1}')) == {
+        "id": None,
+        "canonical": "1e3",
+        "value": 1000,
+        "milliValue": 1_000_000,
+        "cmp": 1,
+        "add": "999",
+        "sub": "1001",
+    }
+
+
 @pytest.mark.parametrize(
     "members", [{"text": "1K"}, {"text": "1 "}, {"text": ""}, {}, {"text": "1", "other": "x"}, {"text": "1" * 5000}]
 )
@@ -36,3 +48,5 @@ def test_what_is_no_quantity_is_answered_with_an_error_of_its_own(members: dict[
 def test_a_huge_exponent_is_answered_at_once(text: str) -> None:
     assert _ask(text=text).keys() >= {"canonical", "value", "milliValue"}
     assert _ask(text=text, other="0")["cmp"] == (-1 if text.startswith("-") else 1)
+    bare = json.loads(answer(f'{{"kind":"quantity","text":{text}}}'.encode()))
+    assert bare == _ask(text=text) | {"id": None}

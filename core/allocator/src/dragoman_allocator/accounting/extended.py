@@ -60,7 +60,9 @@ class ExtendedClasses:
     def wanted_by(self, pod: Pod) -> bool:
         """Tell whether the pod requests a resource that a class provides."""
         requests = footprint.pod_requests(pod, claims=False)
-        return any(amount and _is_extended(name) and self.provider(name) for name, amount in requests.items())
+        return any(
+            amount and _is_extended(name) and self.provider(name) is not None for name, amount in requests.items()
+        )
 
 
 def former_claim(pod: Pod, claims: Iterable[ResourceClaim]) -> ResourceClaim | None:
