@@ -209,9 +209,6 @@ async def test_the_registration_is_answered_to_the_byte(root: Path, number: int,
     recorded = connections("registration.txt")[number]
     assert await Replay(recorded, piece).run(root / "reg.sock") == messages(recorded, OURS)
     decided: Any = await told
-    if decided.refused:
-        # What was refused is taken back and announced anew; nobody stops in the middle of that here.
-        await registrar.state.wait(lambda state: state.attempts == 2)
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     await registrar.stop()

@@ -245,6 +245,17 @@ async def test_a_socket_that_was_replaced_is_noticed_although_the_old_connection
             assert old.plugins == []
 
 
+async def test_a_socket_that_was_made_anew_with_the_number_of_the_old_one_is_noticed(node: Node) -> None:
+    # File systems give a freed inode number again; what tells the new file apart is when it was last changed.
+    async with serving(node.runtime()), node.running():
+        await node.reach(connected)
+        before = node.socket.stat()
+        node.socket.chmod(0o600)
+        assert node.socket.stat().st_ino == before.st_ino
+        await node.pass_time_until(lambda: "was replaced" in node.plugin.state.reason)
+        await node.reach(connected)
+
+
 async def test_a_removed_socket_is_no_reason_to_leave_a_connection_that_works(node: Node) -> None:
     async with serving(node.runtime()) as runtime, node.running():
         await node.reach(connected)

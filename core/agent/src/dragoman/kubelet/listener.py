@@ -7,6 +7,7 @@ file of a dead process is replaced, and at the end only our own inode is removed
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,6 +38,7 @@ class Listener:
         self._services = services
         self._own_folder = own_folder
         self._servers: list[grpc.aio.Server] = []
+        self._ending: set[asyncio.Future[None]] = set()
         self._inode: Inode | None = None
         self._binds = 0
 
@@ -63,6 +65,8 @@ class Listener:
         self._inode = None
         for server in list(self._servers):
             await self._end(server, grace)
+        if self._ending:
+            await asyncio.wait(self._ending)  # begun by a call that was cancelled
 
     async def keep(self, clock: Clock) -> None:
         """Open again whenever the file was lost. Runs until it is cancelled."""
@@ -102,7 +106,12 @@ class Listener:
 
     async def _end(self, server: grpc.aio.Server, grace: float) -> None:
         self._servers.remove(server)
-        await server.stop(grace)
+        # In a task of its own: gRPC waits in a way that swallows a cancellation of the moment at which it is done.
+        stopping = asyncio.ensure_future(server.stop(grace))
+        self._ending.add(stopping)
+        stopping.add_done_callback(self._ending.discard)
+        await asyncio.wait({stopping})
+        stopping.result()
 
 
 def _inode(path: Path) -> Inode | None:

@@ -38,7 +38,8 @@ two locks in opposite orders, and where many pods come or go, each then waits fo
 ASK_WITHIN = 10.0
 """Seconds for the answer. A runtime calls its plugins one after the other, and gives each 2 s."""
 
-_Identity = tuple[int, int]
+_Identity = tuple[int, int, int]
+"""Device, inode, and when the inode was last changed: a freed number is given again."""
 
 
 class NriPlugin:
@@ -145,7 +146,7 @@ async def _knows_us(connection: Connection) -> bool:
 
 def _identify(path: Path) -> _Identity:
     status = path.stat()
-    return status.st_dev, status.st_ino
+    return status.st_dev, status.st_ino, status.st_ctime_ns
 
 
 def _replaced(path: Path, identity: _Identity) -> bool:
