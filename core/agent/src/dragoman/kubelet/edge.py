@@ -22,7 +22,7 @@ from dragoman.kubelet.sockets import dra_socket, registration_socket
 
 KUBELET_ROOT: Final = Path("/var/lib/kubelet")
 DRAIN_SECONDS: Final = 10.0
-REPLY_SECONDS: Final = 0.2
+REPLY_SECONDS: Final = 1.0
 """Time for replies on their way when the DRA server ends."""
 
 
