@@ -1,4 +1,4 @@
-"""What of the official client is imported."""
+"""What of the official client is imported, and what becomes of a kubeconfig that gives no access."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from dragoman.kube.access import Access, api_client
+from dragoman.model.errors import Refused
 
 PROGRAM = """
 import sys
@@ -33,3 +36,61 @@ def test_with_a_url_and_in_a_cluster_only_what_is_needed_is_imported(
     imported = set(done.stdout.split())
     assert needed in imported
     assert imported.isdisjoint({"kubernetes.dynamic", "kubernetes.watch", "websocket", "oauthlib", "requests"})
+
+
+def kubeconfig(user: str = "{token: t}", server: str = '"http://127.0.0.1:1"') -> str:
+    return (
+        f"{{current-context: x, clusters: [{{name: c, cluster: {{server: {server}}}}}], "
+        f"contexts: [{{name: x, context: {{cluster: c, user: u}}}}], users: [{{name: u, user: {user}}}]}}"
+    )
+
+
+def exec_plugin(script: str) -> str:
+    return (
+        "{exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: sh, "
+        f"args: [-c, '{script}']}}}}"
+    )
+
+
+def refusal(folder: Path, text: str | bytes) -> str:
+    """Say why there is no access with a kubeconfig."""
+    file = folder / "kubeconfig"
+    file.write_bytes(text.encode() if isinstance(text, str) else text)
+    with pytest.raises(Refused) as refused:
+        api_client(Access(kubeconfig=file), connections=1)
+    assert str(refused.value).startswith("no access to a Kubernetes API server: ")
+    assert str(refused.value).endswith(f": check {file}")
+    return str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "[1]",
+        b"\x8c\xff",
+        kubeconfig(server="5"),
+        kubeconfig(user="{auth-provider: {name: gcp, config: {}}}"),
+    ],
+    ids=["cut off", "list", "binary", "server is a number", "provider of former times"],
+)
+def test_a_kubeconfig_of_the_wrong_shape_is_refused_as_such(text: str | bytes, tmp_path: Path) -> None:
+    assert "the kubeconfig cannot be read: " in refusal(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("echo token expired >&2; exit 3", "no credentials: exec: process returned 3. token expired"),
+        ("echo hello", "no credentials: exec: failed to decode process output"),
+    ],
+)
+def test_after_an_exec_plugin_that_fails_nobody_goes_on_as_an_anonymous_user(
+    script: str, why: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert why in refusal(tmp_path, kubeconfig(exec_plugin(script)))
+    assert not caplog.records
+
+
+def test_a_server_without_a_scheme_is_refused(tmp_path: Path) -> None:
+    assert "its address 'example.com' is no URL" in refusal(tmp_path, kubeconfig(server="example.com"))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from urllib3.exceptions import InsecureRequestWarning
 
@@ -42,8 +44,12 @@ def api_client(access: Access, *, connections: int) -> Any:
     try:
         _configure(configuration, access)
     except (config_exception.ConfigException, OSError) as error:
-        said = str(error).rstrip(".")
-        raise Refused(f"no access to a Kubernetes API server: {said}: set kubernetes.kubeconfig") from error
+        raise _no_access(access, str(error).rstrip(".")) from error
+    except Exception as error:
+        # The client checks no types: what is wrong in a kubeconfig ends in any exception.
+        raise _no_access(access, f"the kubeconfig cannot be read: {type(error).__name__}: {error}") from error
+    if not configuration.host.startswith(("http://", "https://")):
+        raise _no_access(access, f"its address {configuration.host!r} is no URL of http or https")
     # The edge has its own rules for retries; urllib3's would sleep in a thread for as long as a server asks.
     configuration.retries = False
     configuration.connection_pool_maxsize = connections
@@ -59,9 +65,41 @@ def _configure(configuration: Any, access: Access) -> None:
 
         path = str(access.kubeconfig) if access.kubeconfig else None
         load: Any = kube_config.load_kube_config
-        load(config_file=path, context=access.context, client_configuration=configuration)
+        with _Complaints() as complaints:
+            load(config_file=path, context=access.context, client_configuration=configuration)
+        if complaints.said:
+            raise OSError(f"no credentials: {'; '.join(complaints.said)}")
     else:
         from kubernetes.config import incluster_config  # noqa: PLC0415 - with the client
 
         load = incluster_config.load_incluster_config
         load(client_configuration=configuration)
+
+
+class _Complaints(logging.Filter):
+    """What the client only logs within ``with``: after a failed exec plugin it would go on as an anonymous user."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: list[str] = []
+
+    def __enter__(self) -> Self:
+        logging.getLogger().addFilter(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        logging.getLogger().removeFilter(self)
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Keep an error of the client, and the log without it."""
+        is_theirs = record.module == "kube_config" and record.levelno >= logging.ERROR
+        if is_theirs:
+            self.said.append(record.getMessage())
+        return not is_theirs
+
+
+def _no_access(access: Access, why: str) -> Refused:
+    hint = f"check {access.kubeconfig}" if access.kubeconfig else "set kubernetes.kubeconfig"
+    return Refused(f"no access to a Kubernetes API server: {why}: {hint}")
