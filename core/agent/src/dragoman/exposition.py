@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from http import HTTPStatus
@@ -37,19 +38,38 @@ class Metrics:
             return ""
 
 
-class Exposition:
-    """Serves within ``with``. ``ready`` gives why not, or "". Raises ``OSError`` where the address is taken."""
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    # The five of the standard library are fewer than the scrapers and probes that come at the same moment.
+    request_queue_size = 128
 
-    def __init__(self, address: tuple[str, int], metrics: Metrics, ready: Callable[[], str]) -> None:
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Note who went away before the answer, which is no fault; anything else is one of ours."""
+        level = "DEBUG" if isinstance(sys.exception(), OSError) else "WARNING"
+        logger.opt(exception=True).log(level, "{} got no answer", client_address)
+
+
+class Exposition:
+    """Serves within ``with``. ``ready`` gives why not, or "". Raises ``OSError`` where the address is taken.
+
+    ``patience`` is how many seconds a connection may say nothing: each one has a thread.
+    """
+
+    def __init__(
+        self, address: tuple[str, int], metrics: Metrics, ready: Callable[[], str], patience: float = 10.0
+    ) -> None:
         class Handler(BaseHTTPRequestHandler):
+            timeout = patience
+
             def do_GET(self) -> None:
                 _answer(self, metrics, ready)
 
-            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name that http.server gives
-                logger.debug("{} " + format.replace("%s", "{}").replace("%d", "{}"), self.address_string(), *args)
+            do_HEAD = do_GET  # noqa: N815 - the name that http.server looks for
 
-        self._server = ThreadingHTTPServer(address, Handler)
-        self._server.daemon_threads = True
+            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name that http.server gives
+                logger.debug("{} {}", self.address_string(), format % args)
+
+        self._server = _Server(address, Handler)
         self.port: int = self._server.server_address[1]
 
     def __enter__(self) -> Self:
@@ -64,12 +84,13 @@ class Exposition:
 
 
 def _answer(handler: BaseHTTPRequestHandler, metrics: Metrics, ready: Callable[[], str]) -> None:
-    reason = ready() if handler.path == "/readyz" else ""
+    path = handler.path.partition("?")[0]
+    reason = ready() if path == "/readyz" else ""
     if reason:
         _send(handler, HTTPStatus.SERVICE_UNAVAILABLE, f"{reason}\n")
-    elif handler.path in {"/healthz", "/readyz"}:
+    elif path in {"/healthz", "/readyz"}:
         _send(handler, HTTPStatus.OK, "ok\n")
-    elif handler.path == "/metrics":
+    elif path == "/metrics":
         _send(handler, HTTPStatus.OK, metrics.text())
     else:
         _send(handler, HTTPStatus.NOT_FOUND, "there are /metrics, /healthz and /readyz\n")
@@ -81,4 +102,5 @@ def _send(handler: BaseHTTPRequestHandler, status: HTTPStatus, text: str) -> Non
     handler.send_header("Content-Type", TEXT)
     handler.send_header("Content-Length", str(len(body)))
     handler.end_headers()
-    handler.wfile.write(body)
+    if handler.command != "HEAD":
+        handler.wfile.write(body)

@@ -125,6 +125,21 @@ async def test_a_controller_that_fails_is_begun_again(server: ApiServer, tmp_pat
     assert made[0].runs == 2
 
 
+async def test_while_a_controller_waits_to_be_begun_again_it_is_not_ready_and_says_why(
+    server: ApiServer, tmp_path: Path
+) -> None:
+    made: list[Labels] = []
+    chosen = plugins(tmp_path, made)
+    made[0].failures = 100
+    host = ControllerHost(chosen, Access(server=server.url), listen=("127.0.0.1", 0))
+    async with running(host), asyncio.timeout(30):
+        answer = 200, ""
+        while answer[0] == 200:
+            await asyncio.sleep(0)
+            answer = await read(host, "/readyz") if host.port is not None else answer
+    assert answer == (503, "labels: run_controller raised RuntimeError: not yet\n")
+
+
 def test_without_a_controller_that_is_enabled_there_is_nothing_to_run(tmp_path: Path) -> None:
     off = plugins(tmp_path, [], {"enabled": False})
     with pytest.raises(NoControllers, match=r"pluginConfigs\.labels\.enabled is false"):

@@ -14,7 +14,7 @@ import pytest
 
 from dragoman.kube.access import Access
 from dragoman.kube.client import KubeClient, decode
-from dragoman.kube.errors import ApiError, ServerUnavailable
+from dragoman.kube.errors import ApiError, ServerUnavailable, failure
 from dragoman.kube.slice_cache import SliceList
 from dragoman.model.errors import Refused, Unavailable
 from dragoman_testkit.sandbox.apiserver import ApiServer, Cause
@@ -199,3 +199,14 @@ async def test_a_kubeconfig_names_server_and_token(server: ApiServer, tmp_path: 
     async with KubeClient(Access(kubeconfig=config)) as client:
         assert b"1.37" in await client.get("/version")
     assert server.authorizations == ["Bearer secret"]
+
+
+def test_a_refusal_that_names_nothing_names_the_request() -> None:
+    plain = failure("GET /apis/a/v1/things", 404, {}, b"404 page not found")
+    about = failure(
+        "GET /x", 404, {}, b'{"reason": "NotFound", "message": "things \\"a\\" not found", "details": {"kind": "t"}}'
+    )
+    silent = failure("GET /x", 302, {}, b"")
+    assert str(plain) == "GET /apis/a/v1/things: the API server answered 404: 404 page not found"
+    assert str(about) == 'the API server answered 404 NotFound: things "a" not found'
+    assert str(silent) == "GET /x: the API server answered 302"

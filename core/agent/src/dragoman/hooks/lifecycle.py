@@ -86,6 +86,8 @@ class Lifecycle:
         self._watches: dict[PluginCalls, list[Watch]] = {}
         self._retries: dict[PluginCalls, asyncio.Task[None]] = {}
         self._changing = asyncio.Lock()
+        self._resting: dict[str, str] = {}
+        """Controllers that wait to be begun again, by name, and why they ended."""
 
     async def start(self) -> None:
         """Start the plugins in their order; one that fails is down, and tried again until ``stop``.
@@ -107,8 +109,10 @@ class Lifecycle:
             self._loop = None
 
     def statuses(self) -> Sequence[PluginStatus]:
-        """Tell the state of every plugin, with what its start said and which calls hang."""
-        trouble = {calls.plugin.status: reason for calls in self.served if (reason := calls.trouble())}
+        """Tell the state of every plugin, with what its start said, why its controller ended and which calls hang."""
+        resting = dict(self._resting)
+        said = {each.plugin.status: (each.trouble(), resting.get(each.plugin.status.name)) for each in self.served}
+        trouble = {status: "; ".join(filter(None, reasons)) for status, reasons in said.items() if any(reasons)}
         return [
             status.became(PluginState.DEGRADED, trouble[status]) if status in trouble else status
             for status in self._plugins.statuses
@@ -215,9 +219,9 @@ class Lifecycle:
         def health(stopped: Event) -> None:
             plugin.call("watch_health", WatchHealth(report=self._reporter(plugin, stopped), stopped=stopped))
 
-        hooks = {"watch_devices": devices, "watch_health": health}
-        if (make := self._controllers) is not None and plugin.enabled:
-            hooks["run_controller"] = lambda stopped: plugin.call("run_controller", make(plugin.status.name, stopped))
+        hooks: dict[str, Callable[[Event], object]] = {"watch_devices": devices, "watch_health": health}
+        if self._controllers is not None and plugin.enabled:
+            hooks["run_controller"] = self._controller(plugin, self._controllers)
         self._watches[calls] = [
             Watch(f"{plugin.status.name}-{hook}", function, self._failed(plugin, hook), self._watch_clock)
             for hook, function in hooks.items()
@@ -225,6 +229,15 @@ class Lifecycle:
         ]
         for watch in self._watches[calls]:
             watch.run_once() if self._inline else watch.start()
+
+    def _controller(self, plugin: LoadedPlugin, make: RunRequest) -> Callable[[Event], None]:
+        name = plugin.status.name
+
+        def run(stopped: Event) -> None:
+            self._resting.pop(name, None)
+            plugin.call("run_controller", make(name, stopped))
+
+        return run
 
     def _reporter(self, plugin: LoadedPlugin, stopped: Event) -> Callable[[Sequence[HealthReport]], None]:
         def report(reports: Sequence[HealthReport]) -> None:
@@ -238,6 +251,8 @@ class Lifecycle:
     def _failed(self, plugin: LoadedPlugin, hook: str) -> Callable[[str], None]:
         def failed(reason: str) -> None:
             logger.bind(plugin=plugin.status.name, hook=hook).warning(f"{hook} of {plugin.status} {reason}")
+            if hook == "run_controller":
+                self._resting[plugin.status.name] = f"run_controller {reason}"
             if hook == "watch_health":
                 self._tell(self.on_health, plugin.status.type, None)
 

@@ -101,5 +101,6 @@ class _Complaints(logging.Filter):
 
 
 def _no_access(access: Access, why: str) -> Refused:
-    hint = f"check {access.kubeconfig}" if access.kubeconfig else "set kubernetes.kubeconfig"
+    file = access.kubeconfig
+    hint = f"check {file}" if file is not None and file.exists() else "set kubernetes.kubeconfig"
     return Refused(f"no access to a Kubernetes API server: {why}: {hint}")

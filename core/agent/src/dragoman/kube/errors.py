@@ -47,9 +47,11 @@ class ApiError(ApiRefused):
     """
 
     def __init__(
-        self, status: int, reason: str, message: str, causes: tuple[Cause, ...] = (), *, kind: str = ""
+        self, status: int, reason: str, message: str, causes: tuple[Cause, ...] = (), *, kind: str = "", what: str = ""
     ) -> None:
-        super().__init__(f"the API server answered {status} {reason}: {message}".replace("  ", " "), status=status)
+        """``what`` names the request, where the message of the server does not say what was asked for."""
+        answered = " ".join(["the API server answered", str(status), *filter(None, [reason])])
+        super().__init__(": ".join(filter(None, [what, answered, message])), status=status)
         self.reason = reason
         self.message = message
         self.causes = causes
@@ -83,10 +85,13 @@ def failure(what: str, status: int, headers: Mapping[str, Any], body: bytes) -> 
     parsed = _parse(body)
     message = parsed.message or body[:200].decode(errors="replace").strip()
     if status == 429 or status >= 500:
-        sentence = f"{what}: the API server answered {status}: {message}"
+        sentence = ": ".join(filter(None, [what, f"the API server answered {status}", message]))
         return ServerUnavailable(sentence, status=status, retry_after=_retry_after(headers))
     details = parsed.details or _Details()
-    return ApiError(status, parsed.reason or "", message, tuple(details.causes or ()), kind=details.kind or "")
+    kind = details.kind or ""
+    # Only what is about an object or a kind names it itself.
+    asked = "" if kind else what
+    return ApiError(status, parsed.reason or "", message, tuple(details.causes or ()), kind=kind, what=asked)
 
 
 def event_failure(what: str, body: bytes) -> ApiError | ServerUnavailable:
