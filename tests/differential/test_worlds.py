@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from tests.differential import compare, worlds
+from tests.differential import compare, known, worlds
 from tests.differential.programs import Program
 from tests.differential.without import RULES, without
 
@@ -109,3 +109,19 @@ def test_no_world_leaves_anything_behind_for_the_next() -> None:
     for i in range(400):
         worlds.make("validate", "hard", 5, i)
     assert worlds.make("validate", "hard", 5, 400) == alone
+
+
+def test_a_search_given_up_is_a_timeout_in_the_words_of_either_kind() -> None:
+    assert compare.verdict({"error": "filter operation aborted: context deadline exceeded"}) == "timeout"
+    reasons = ["node n1: timed out trying to allocate devices"]
+    assert compare.verdict({"filter": {"code": "Error", "reasons": reasons}}) == "timeout"
+    assert compare.verdict({"filter": {"code": "Error", "reasons": ["another"]}}) == "ok"
+
+
+@pytest.mark.parametrize(("steps", "is_known"), [(3_000_000, True), (2_000, False)])
+def test_giving_up_explains_a_difference_only_after_millions_of_steps(steps: int, is_known: bool) -> None:
+    theirs = allocated() | {"steps": steps}
+    ours = {"results": None, "error": "filter operation aborted: context deadline exceeded", "errorOnNode": False}
+    found = compare.differences("allocate", theirs, ours)
+    assert found
+    assert (known.explained({}, theirs, found) is not None) is is_known

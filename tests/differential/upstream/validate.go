@@ -144,6 +144,9 @@ func validated(object, old runtime.Object, kind schema.GroupVersionKind, subreso
 	})
 	if old != nil {
 		asked.PrepareForUpdate(ctx, object, old)
+		if err := carry(accessor, old); err != nil {
+			return nil, err
+		}
 		return rest.ValidateUpdate(ctx, object, old, asked), nil
 	}
 	created, can := asked.(strategy)
@@ -152,6 +155,27 @@ func validated(object, old runtime.Object, kind schema.GroupVersionKind, subreso
 	}
 	created.PrepareForCreate(ctx, object)
 	return rest.ValidateCreate(ctx, object, created), nil
+}
+
+// carry keeps what no update changes, as rest.BeforeUpdate does, which has no list of errors to give.
+func carry(updated metav1.Object, stored runtime.Object) error {
+	old, err := meta.Accessor(stored)
+	if err != nil {
+		return err
+	}
+	if len(updated.GetUID()) == 0 {
+		updated.SetUID(old.GetUID())
+	}
+	if made := old.GetCreationTimestamp(); !made.IsZero() {
+		updated.SetCreationTimestamp(made)
+	}
+	if !old.GetDeletionTimestamp().IsZero() {
+		updated.SetDeletionTimestamp(old.GetDeletionTimestamp())
+	}
+	if old.GetDeletionGracePeriodSeconds() != nil && updated.GetDeletionGracePeriodSeconds() == nil {
+		updated.SetDeletionGracePeriodSeconds(old.GetDeletionGracePeriodSeconds())
+	}
+	return nil
 }
 
 // listed writes errors down, sorted by everything that they say.

@@ -72,10 +72,10 @@ def _as(version: str, made: Json) -> Json:
     if version != "v1beta1":
         return found
     spec = found.get("spec")
-    spec = spec.get("spec") if found["kind"] == "ResourceClaimTemplate" and isinstance(spec, dict) else spec
+    spec = spec.get("spec") if found.get("kind") == "ResourceClaimTemplate" and isinstance(spec, dict) else spec
     if not isinstance(spec, dict):
         return found
-    if found["kind"] == "ResourceSlice" and isinstance(spec.get("devices"), list):
+    if found.get("kind") == "ResourceSlice" and isinstance(spec.get("devices"), list):
         spec["devices"] = [_basic(one) for one in spec["devices"]]
     elif isinstance(spec.get("devices"), dict) and isinstance(spec["devices"].get("requests"), list):
         spec["devices"]["requests"] = [_flat(one) for one in spec["devices"]["requests"]]

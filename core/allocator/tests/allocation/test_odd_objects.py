@@ -86,3 +86,11 @@ def test_a_claim_without_a_name_is_called_what_the_scheduler_calls_it(namespace:
     asked = claim(req("r0", 33)) | {"metadata": {"namespace": namespace, "name": name}}
     with pytest.raises(AllocationFailed, match=f"^claim {shown}, request r0: "):
         Cluster(TWO).outcome(asked)
+
+
+def test_a_count_at_the_end_of_64_bits_wraps_around_as_the_schedulers_sum_does() -> None:
+    asked = claim(req("r0", -(2**63)), req("r1"))
+    words = f"request r1: adding 1 devices exceeds the claim limit of 32, with {-(2**63)} already accounted for"
+    with pytest.raises(AllocationFailed, match=words):
+        Cluster(TWO).outcome(asked)
+    assert Cluster(TWO).found(claim(req("r0", -5), req("r1"))) == "r1 d1"

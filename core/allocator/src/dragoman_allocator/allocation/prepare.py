@@ -14,6 +14,7 @@ from dragoman_allocator.allocation.rules import RESULTS_LIMIT, Copy, Rules
 from dragoman_allocator.allocation.selectors import Expressions, SelectorCache
 from dragoman_allocator.allocation.target import ClaimPlan, Look, RequestPlan, Target, claim_name
 from dragoman_allocator.allocation.view import NodeView
+from dragoman_allocator.amounts import wrap64
 from dragoman_allocator.cel import Environment
 from dragoman_allocator.errors import AllocationFailed
 from dragoman_allocator.objects import (
@@ -81,12 +82,12 @@ class Preparation:
             plan = RequestPlan(self._targets(index, position, name, request), prioritized=bool(request.first_available))
             plans.append(plan)
             fewest = min(target.needed for target in plan.targets)
-            if self._rules.fixed and fewest > RESULTS_LIMIT - least:
+            if self._rules.fixed and fewest > wrap64(RESULTS_LIMIT - least):
                 raise AllocationFailed(
                     f"claim {name}, request {request.name}: adding {fewest} devices exceeds the claim limit of"
                     f" {RESULTS_LIMIT}, with {least} already accounted for"
                 )
-            least += fewest
+            least = wrap64(least + fewest)
         if least > RESULTS_LIMIT:
             raise AllocationFailed(
                 f"claim {name}: number of requested devices {least} exceeds the claim limit of {RESULTS_LIMIT}"
