@@ -39,6 +39,16 @@ def test_scalars_are_what_json_can_hold(text: str, value: object) -> None:
     assert body(text) == value
 
 
+def test_a_pair_of_surrogates_is_one_character() -> None:
+    (manifest,) = parse(b'{"a": "\\ud83d\\ude00"}', "m.json")
+    assert manifest.body == {"a": "\N{GRINNING FACE}"}
+
+
+def test_a_merged_key_may_be_written_over() -> None:
+    (manifest,) = parse(b"a: &a {x: 1}\nc: {<<: *a, x: 2}", "m.yaml")
+    assert manifest.body["c"] == {"x": 2}
+
+
 def test_aliases_and_merge_keys_are_written_out() -> None:
     (manifest,) = parse(b"a: &a {x: 1}\nb: *a\nc: {<<: *a, y: 2}", "m.yaml")
     assert manifest.body == {"a": {"x": 1}, "b": {"x": 1}, "c": {"x": 1, "y": 2}}
@@ -65,6 +75,7 @@ BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
         ("- 1", "is a list where an object"),
         ("{kind: List, items: 3}", "items is a int where a list"),
         ("\x00", "cannot be read"),
+        ("a: 1\nb: 2\na: 3", "key 'a' at line 3 stands at line 1 already"),
     ],
 )
 def test_what_has_no_json_form_is_refused_in_words(text: str, why: str) -> None:
@@ -73,7 +84,19 @@ def test_what_has_no_json_form_is_refused_in_words(text: str, why: str) -> None:
     assert str(refused.value).startswith("m.yaml, document ")
 
 
-@pytest.mark.parametrize("text", [b"NaN", b'{"a": Infinity}', b"{", b"[" * 100_000, b"\xff"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"NaN",
+        b'{"a": Infinity}',
+        b"{",
+        b"[" * 100_000,
+        b"\xff",
+        b'{"a": "\\ud800"}',
+        b'{"a": {"\\udfff": 1}}',
+        b'{"a": {"b": 1, "b": 2}}',
+    ],
+)
 def test_broken_json_is_refused_in_words(text: bytes) -> None:
     with pytest.raises(Unreadable, match=r"m\.json, document 1 "):
         list(parse(text, "m.json"))

@@ -227,3 +227,12 @@ def test_claim_that_is_not_built_as_the_api_says_is_a_fault(tmp_path: Path, spec
 def test_claim_without_parameters_is_fine(tmp_path: Path, spec: str) -> None:
     (tmp_path / "m.yaml").write_text(f"kind: ResourceClaim\n{spec}\n")
     assert check(tmp_path / "m.yaml").exit_code == 0
+
+
+@pytest.mark.parametrize("kind", ["{a: 1}", "[a]", "7"])
+def test_a_kind_that_is_no_text_is_passed_over_like_an_unknown_one(tmp_path: Path, kind: str) -> None:
+    file = tmp_path / "m.yaml"
+    file.write_text(f"kind: {kind}\nmetadata: {{name: a}}\n")
+    result = CliRunner().invoke(main, ["config", "check", str(file)])
+    assert result.exit_code == 0
+    assert "a is not checked" in result.output

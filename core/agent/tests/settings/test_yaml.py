@@ -97,3 +97,8 @@ JSON = st.recursive(
 @given(JSON)
 def test_json_is_yaml_of_the_same_meaning(value: object) -> None:
     assert parse(json.dumps(value, ensure_ascii=False)) == [value]
+
+
+def test_a_number_of_too_many_digits_is_refused_in_words() -> None:
+    with pytest.raises(YamlError, match="4300 digits"):
+        parse(f"a: {'9' * 5000}")

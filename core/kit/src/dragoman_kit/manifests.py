@@ -79,7 +79,27 @@ def _single(source: str, document: Any) -> Iterator[Manifest]:
 
 
 def _json(text: bytes) -> Any:
-    return json.loads(text, parse_constant=_refuse)
+    value = json.loads(text, parse_constant=_refuse, object_pairs_hook=_object)
+    if b"\\u" in text:
+        _check_texts(value)
+    return value
+
+
+def _object(members: list[tuple[str, Any]]) -> JsonObject:
+    found = dict(members)
+    if len(found) < len(members):
+        names = [name for name, _ in members]
+        raise ValueError(f"key {next(name for name in names if names.count(name) > 1)!r} stands twice in one object")
+    return found
+
+
+def _check_texts(value: Any) -> None:
+    """Raise ``ValueError`` for half of a surrogate pair: JSON may escape it, and no text in UTF-8 can hold it."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = ascii(error.object[error.start])
+        raise ValueError(f"{half} is half of a character") from None
 
 
 def _refuse(name: str) -> Any:
@@ -115,11 +135,23 @@ def _size(node: yaml.Node, known: dict[int, int], above: set[int]) -> int:
 
 
 def _map(loader: Any, node: yaml.MappingNode) -> JsonObject:
+    _check_keys(node)
     loader.flatten_mapping(node)
     return {
         _key(loader.construct_object(key, deep=True)): loader.construct_object(value, deep=True)
         for key, value in node.value
     }
+
+
+def _check_keys(node: yaml.MappingNode) -> None:
+    """Raise ``ValueError`` for a key that stands twice, as kubectl does; a merged one may be written over."""
+    lines: dict[str, int] = {}
+    for key, _ in node.value:
+        if isinstance(key, yaml.ScalarNode) and key.value != "<<":
+            here = key.start_mark.line + 1
+            if key.value in lines:
+                raise ValueError(f"key {key.value!r} at line {here} stands at line {lines[key.value]} already")
+            lines[key.value] = here
 
 
 def _key(key: Any) -> str:

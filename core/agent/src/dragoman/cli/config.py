@@ -88,7 +88,7 @@ class _Checker:
             self.faults += error.faults
             return
         for document in found or [{}]:
-            if not isinstance(document, Mapping) or document.get("kind") in {None, KIND}:
+            if not isinstance(document, Mapping) or document.get("kind") in (None, KIND):
                 self._settings(str(path), document)
                 continue
             for each in manifests.objects(document):
@@ -106,7 +106,7 @@ class _Checker:
             self.notes += [f"{layer}: {note}" for note in manifests.foreign(manifest, names)]
 
     def _sort(self, path: str, manifest: Mapping[str, Any]) -> None:
-        if manifest.get("kind") in manifests.KINDS:
+        if str(manifest.get("kind")) in manifests.KINDS:
             self.checked += 1
             self._manifests.append((path, manifest))
         else:

@@ -72,7 +72,10 @@ def parse(text: str | bytes) -> list[Any]:
         raise YamlError("is nested too deeply") from None
     except yaml.MarkedYAMLError as error:
         raise _error(error.problem or "is not YAML", error.problem_mark) from None
-    except yaml.YAMLError as error:
+    except YamlError:
+        raise
+    except (yaml.YAMLError, ValueError) as error:
+        # PyYAML makes numbers of all their digits, and Python refuses to for more than 4,300.
         raise YamlError(" ".join(str(error).split())) from None
 
 
