@@ -10,6 +10,9 @@ from dragoman_hookspecs import JsonObject
 from tests.cluster.shared.wire import SLICES, Answer, Wire, slice_of
 
 TAINT = {"key": "k", "effect": "NoSchedule"}
+TAINTS = pytest.mark.since(36, "devices with taints have no limit of their own")
+WORDS = pytest.mark.since(36, "a refusal names another field or reason")
+GATES = pytest.mark.since(36, "the gate of these fields is off, and they are dropped")
 POLICY = {"value": "1", "requestPolicy": {"default": "1"}}
 
 
@@ -60,22 +63,25 @@ def test_what_is_within_the_limits_is_taken(
     ("devices", "spec", "field", "reason"),
     [
         (many(129), {}, "spec.devices", "TooMany"),
-        ([*many(64), {"name": "x", "taints": [TAINT]}], {}, "spec.devices", "TooMany"),
+        pytest.param([*many(64), {"name": "x", "taints": [TAINT]}], {}, "spec.devices", "TooMany", marks=TAINTS),
         (with_attributes(**numbers(33)), {}, "spec.devices[0]", "Invalid"),
         (with_attributes(x={"string": "é" * 33}), {}, "spec.devices[0].attributes[x].string", "TooLong"),
         (with_attributes(x={"version": "v1.2.3"}), {}, "spec.devices[0].attributes[x].version", "Invalid"),
-        (with_attributes(x={}), {}, "spec.devices[0].attributes[x]", "Invalid"),
+        pytest.param(with_attributes(x={}), {}, "spec.devices[0].attributes[x]", "Invalid", marks=WORDS),
         (with_attributes(x={"int": 1, "bool": True}), {}, "spec.devices[0].attributes[x]", "Invalid"),
-        (with_attributes(**{"a-b": {"int": 1}}), {}, "spec.devices[0].attributes", "Invalid"),
-        (with_attributes(**{"x" * 33: {"int": 1}}), {}, "spec.devices[0].attributes", "TooLong"),
+        pytest.param(with_attributes(**{"a-b": {"int": 1}}), {}, "spec.devices[0].attributes", "Invalid", marks=WORDS),
+        pytest.param(
+            with_attributes(**{"x" * 33: {"int": 1}}), {}, "spec.devices[0].attributes", "TooLong", marks=WORDS
+        ),
         ([{"name": "A"}], {}, "spec.devices[0].name", "Invalid"),
-        (many(1) * 2, {}, "spec.devices[1]", "Duplicate"),
+        pytest.param(many(1) * 2, {}, "spec.devices[1]", "Duplicate", marks=WORDS),
         ([{"name": "a", "taints": [TAINT] * 17}], {}, "spec.devices[0].taints", "TooMany"),
-        (
+        pytest.param(
             [{"name": "a", "bindingConditions": ["x"]}],
             {},
             "spec.devices[0].bindingFailureConditions",
             "Invalid",
+            marks=GATES,
         ),
         (
             [{"name": "a", "capacity": {"c": POLICY}}],
@@ -83,9 +89,15 @@ def test_what_is_within_the_limits_is_taken(
             "spec.devices[0].capacity[c].requestPolicy",
             "Forbidden",
         ),
-        (many(1), {"sharedCounters": sets(1)}, "spec", "Invalid"),
-        ([], {"devices": None, "sharedCounters": sets(9)}, "spec.sharedCounters", "TooMany"),
-        ([], {"devices": None, "sharedCounters": sets(1, 33)}, "spec.sharedCounters[0].counters", "TooMany"),
+        pytest.param(many(1), {"sharedCounters": sets(1)}, "spec", "Invalid", marks=GATES),
+        pytest.param([], {"devices": None, "sharedCounters": sets(9)}, "spec.sharedCounters", "TooMany", marks=GATES),
+        pytest.param(
+            [],
+            {"devices": None, "sharedCounters": sets(1, 33)},
+            "spec.sharedCounters[0].counters",
+            "TooMany",
+            marks=GATES,
+        ),
         ([], {"driver": "a_b"}, "spec.driver", "Invalid"),
         ([], {"nodeName": None}, "spec", "Required"),
         ([], {"allNodes": True}, "spec", "Invalid"),
