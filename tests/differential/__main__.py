@@ -64,7 +64,7 @@ def _compare(trial: Trial, kind: str, sizes: Sequence[str], count: int, seed: in
     outcome = trial.run(kind, (worlds.make(kind, sizes[i % len(sizes)], seed, i) for i in range(count)))
     sys.stdout.write(f"{kind}: {count} worlds, {len(outcome.findings)} different, {time.monotonic() - began:.0f} s")
     sys.stdout.write(f" (upstream {outcome.seconds['upstream']:.1f} s, ours {outcome.seconds['ours']:.1f} s")
-    sys.stdout.write(f", slowest {outcome.slowest:.2f} s)\n")
+    sys.stdout.write(f", slowest {outcome.slowest:.2f} s: {outcome.slowest_world})\n")
     shown = ", ".join(f"{name} {number * 100 / count:.1f} %" for name, number in sorted(outcome.shares.items()))
     sys.stdout.write(f"  worlds: {shown}\n")
     for reason, number in outcome.explained.most_common():

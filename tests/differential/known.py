@@ -30,7 +30,7 @@ def _gave_up(_: Json, theirs: Json, found: Sequence[Difference]) -> bool:
 
 REASONS: tuple[Reason, ...] = (
     Reason(
-        "limit", "a search of millions of steps is given up after 9 s, which upstream ends just within its 10", _gave_up
+        "limit", "a search of millions of steps is given up after 8.5 s, which upstream ends within its 10", _gave_up
     ),
 )
 

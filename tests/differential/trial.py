@@ -41,6 +41,7 @@ class Outcome:
     seconds: dict[str, float] = field(default_factory=lambda: {"upstream": 0.0, "ours": 0.0})
     slowest: float = 0.0
     """Seconds of the library for one world."""
+    slowest_world: str = ""
 
 
 class Trial:
@@ -70,7 +71,8 @@ class Trial:
             outcome.worlds += 1
             outcome.seconds["upstream"] += one
             outcome.seconds["ours"] += other
-            outcome.slowest = max(outcome.slowest, other)
+            if other > outcome.slowest:
+                outcome.slowest, outcome.slowest_world = other, question["id"]
             outcome.shares.update(shares.of(question, theirs))
             if found := compare.differences(kind, theirs, ours):
                 self._judge(outcome, Finding(question, theirs, ours, found))

@@ -33,6 +33,11 @@ class AllocationFailed(AllocatorError):
 class TooManySteps(AllocatorError):
     """A search was given up at its limit of steps or by its caller, so nobody knows whether the claims fit."""
 
+    def __init__(self, steps: int) -> None:
+        """``steps`` is how far it came."""
+        super().__init__(f"the search was given up after {steps} steps")
+        self.steps = steps
+
 
 class FailedOnNode(AllocationFailed):
     """The attempt fails on this node only, for instance because a pool of it is invalid."""

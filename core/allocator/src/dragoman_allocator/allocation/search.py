@@ -189,7 +189,7 @@ class Search:
 
     def _go_on(self) -> None:
         if self.steps >= self._limit or (self._give_up is not None and self._give_up()):
-            raise TooManySteps(f"the search was given up after {self.steps} steps")
+            raise TooManySteps(self.steps)
         self._next_question = min(self._limit, self.steps + _STEPS_BETWEEN_QUESTIONS)
 
     def _go_to(self, claim: int, request: int, target: Target | None = None, index: int = 0, start: int = 0) -> None:

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-SECONDS: Final = 9.0
-"""The scheduler gives a node 10 s (DRASchedulerFilterTimeout); the rest is for reading and for saying why."""
+SECONDS: Final = 8.5
+"""The scheduler gives a node 10 s (DRASchedulerFilterTimeout); the rest is for saying why."""
 
 
 def until(seconds: float) -> Callable[[], bool]:

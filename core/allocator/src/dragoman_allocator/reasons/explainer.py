@@ -70,8 +70,8 @@ class Explainer:
         found = NodeReasons(node=node.metadata.name)
         try:
             outcome = self._allocator.allocate(claims, node, steps_limit=steps, give_up=give_up)
-        except TooManySteps:
-            return self._why(replace(found, undecided=True, steps=steps or 0), claims, node)
+        except TooManySteps as given_up:
+            return self._why(replace(found, undecided=True, steps=given_up.steps), claims, node)
         except FailedOnNode as failure:
             return self._misfit(replace(found, error=str(failure)), claims, node, remedies=remedies)
         except AllocationFailed as failure:
