@@ -23,13 +23,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="read one JSON object per line from standard input, write one answer per line (the only command)",
     )
     parser.parse_args(arguments)
+    if sys.stdin is None or sys.stdout is None:
+        parser.error("standard input and standard output must be open")
     try:
         serve(sys.stdin.fileno(), sys.stdout.buffer)
     except KeyboardInterrupt:
         return _EXIT_INTERRUPTED
-    except BrokenPipeError:
-        # Nobody reads on; without this the interpreter would complain about it when it flushes at its end.
+    except OSError as error:
+        # Without this the interpreter would complain about the same again when it flushes at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            parser.exit(1, f"{parser.prog}: {error}\n")
     return 0
 
 

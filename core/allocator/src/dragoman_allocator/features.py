@@ -75,8 +75,10 @@ class Features:
         if not isinstance(value, Mapping):
             raise InvalidInput(f"features are a release, all, or gates by name, not {type(value).__name__}")
         for gate, on in value.items():
-            if gate not in _SINCE or not isinstance(on, bool | None):
-                raise InvalidInput(f"feature gate {gate}: {on!r} is not known")
+            if gate not in _SINCE:
+                raise InvalidInput(f"feature gate {gate[:100]} is not known: {', '.join(sorted(_SINCE))}")
+            if not isinstance(on, bool | None):
+                raise InvalidInput(f"feature gate {gate} is neither true nor false")
         return cls((default_gates() | {g for g, on in value.items() if on}) - {g for g, on in value.items() if not on})
 
     @classmethod

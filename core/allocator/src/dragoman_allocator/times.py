@@ -14,5 +14,5 @@ def parse(text: str) -> datetime:
     except ValueError:
         moment = None
     if moment is None or moment.tzinfo is None or "T" not in text:
-        raise InvalidInput(f"{text!r} is not a time such as 2026-01-31T12:00:00Z")
+        raise InvalidInput(f"{text[:100]!r} is not a time such as 2026-01-31T12:00:00Z")
     return moment

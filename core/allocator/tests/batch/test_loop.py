@@ -118,6 +118,18 @@ def test_the_command_answers_a_line_while_its_input_stays_open(arguments: tuple[
     assert (process.returncode, complaints) == (0, b"")
 
 
+@pytest.mark.parametrize(
+    ("redirected", "code", "why"),
+    [("<&-", 2, "must be open"), (">&-", 2, "must be open"), (">/dev/full", 1, "No space")],
+)
+def test_without_usable_input_and_output_the_command_says_so(redirected: str, code: int, why: str) -> None:
+    shell = ["sh", "-c", f"printf '{{}}' | \"$@\" {redirected}", "sh", *COMMAND]
+    process = subprocess.run(shell, capture_output=True, text=True, check=False)
+    assert process.returncode == code
+    assert why in process.stderr
+    assert "Traceback" not in process.stderr
+
+
 def test_the_command_ends_quietly_when_nobody_reads_its_answers(tmp_path: Path) -> None:
     (tmp_path / "input").write_bytes((GOOD + b"\n") * 10_000)
     with (tmp_path / "input").open("rb") as source:

@@ -26,3 +26,12 @@ def test_a_release_has_its_defaults_and_all_turns_on_everything() -> None:
 def test_what_is_no_gate_is_refused(value: Any) -> None:
     with pytest.raises(InvalidInput):
         Features.of(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [({"Nothing": True}, "Nothing is not known: .*DRAAdminAccess"), ({"DRAAdminAccess": 1}, "neither true nor false")],
+)
+def test_a_refused_gate_is_told_with_those_that_are_known(value: Any, why: str) -> None:
+    with pytest.raises(InvalidInput, match=why):
+        Features.of(value)

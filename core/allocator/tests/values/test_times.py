@@ -17,5 +17,6 @@ def test_a_time_is_read_in_any_zone_and_precision(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "now", "2026-01-31", "2026-01-31T12:00:00", "2026-13-31T12:00:00Z", "0" * 10**5])
 def test_what_is_no_time_is_refused(text: str) -> None:
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InvalidInput) as refused:
         times.parse(text)
+    assert len(str(refused.value)) < 200

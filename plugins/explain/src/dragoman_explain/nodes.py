@@ -8,6 +8,7 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cached_property
+from multiprocessing.process import BaseProcess
 from typing import Final
 
 from dragoman_allocator.accounting import Claims, Cluster
@@ -125,6 +126,14 @@ _taken: list[Trying] = []
 
 def _take(trying: Trying) -> None:
     _taken[:] = [trying]
+    if (parent := multiprocessing.parent_process()) is not None:
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: BaseProcess) -> None:
+    """End when the parent was killed: it cannot end its pool, whose processes would wait for work for ever."""
+    parent.join()
+    os._exit(1)
 
 
 def _at(node: Node) -> NodeReport:
