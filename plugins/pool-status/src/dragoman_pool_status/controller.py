@@ -48,6 +48,7 @@ class Controlling:
         self._inbox: queue.SimpleQueue[_Event | Exception] = queue.SimpleQueue()
         # Requests too: the first sweep is for those that are there at the start, the next one is ten minutes later.
         self._unlisted = {SLICES, CLAIMS, RULES[0], *_REQUESTS}
+        self._absent: set[str] = set()
 
     def run(self, stopped: threading.Event) -> None:
         """Answer requests until stopped. Raises what the watch of slices, claims or rules raised."""
@@ -100,6 +101,18 @@ class Controlling:
         if event.type == "ABSENT" and event.collection == RULES[0]:
             self._world.forget_rules()
         self._unlisted.discard(event.collection)
+        if event.collection in _REQUESTS:
+            self._listed_requests(event)
+
+    def _listed_requests(self, event: _Event) -> None:
+        """Say once of a cluster that serves neither kind that nobody can ask it."""
+        known = event.collection in self._absent
+        (self._absent.add if event.type == "ABSENT" else self._absent.discard)(event.collection)
+        if not known and len(self._absent) == len(_REQUESTS):
+            self._logger.warning(
+                "the cluster serves no ResourcePoolStatusRequest, so there are only metrics: "
+                "apply the CRD of resource.dragoman.dev (deploy/crds), it is looked for every minute"
+            )
 
     def _request(self, kind: RequestKind, event: _Event, now: float) -> None:
         if event.type == "DELETED":

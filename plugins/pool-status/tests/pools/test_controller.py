@@ -136,6 +136,24 @@ class TestKeepsTo:
         assert 'dragoman_pool_status_requests_processed_total{driver="gpu.example.com"} 1\n' in text
 
 
+def test_a_cluster_without_any_kind_of_request_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    told = threading.Event()
+
+    class Told(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            told.set()
+
+    handler = Told(logging.WARNING)
+    logging.getLogger("test").addHandler(handler)
+    with running(MemoryCluster(SLICES, CLAIMS)):
+        assert told.wait(30)
+    logging.getLogger("test").removeHandler(handler)
+    assert caplog.messages == [
+        "the cluster serves no ResourcePoolStatusRequest, so there are only metrics: "
+        "apply the CRD of resource.dragoman.dev (deploy/crds), it is looked for every minute"
+    ]
+
+
 def test_a_cluster_without_slices_ends_the_run_with_the_reason() -> None:
     controlling = Controlling(MemoryCluster(), logging.getLogger("test"), grace=0)
 
