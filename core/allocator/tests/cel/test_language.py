@@ -106,3 +106,25 @@ def test_errors_show_the_place() -> None:
 def test_messages_are_refused_clearly() -> None:
     text = str(verdict("google.protobuf.Int64Value{value: 1} == 1"))
     assert text.endswith("the construction of messages (google.protobuf.Int64Value) is not supported by this library")
+
+
+@pytest.mark.parametrize("text", ["!!-1 == -1", "!! -1.5 == -1.5", "!!-0x10 == -16", "--1 == 1", "-(-1) == 1"])
+def test_signs_in_a_row_cancel_out_and_belong_to_a_number_behind_them(text: str) -> None:
+    assert verdict(text) is True
+
+
+@pytest.mark.parametrize("key", ["b'a'", 'semver("1.0.0")', "[1]", "1"])
+def test_a_key_that_cannot_be_hashed_is_in_no_map_that_hashes_nothing(key: str) -> None:
+    for entries in (
+        "{}",
+        "device.attributes",
+        f'device.attributes["{DRIVER}"]',
+        'device.capacity["other.example.com"]',
+    ):
+        assert verdict(f"dyn({key}) in {entries}") is False
+
+
+@pytest.mark.parametrize("key", ["b'a'", 'semver("1.0.0")'])
+def test_a_key_that_cannot_be_hashed_ends_the_evaluation_in_a_map_with_entries(key: str) -> None:
+    with pytest.raises(EvaluationError, match="hash of unhashable type"):
+        STORED.compile(f'dyn({key}) in {{"a": device.driver}}').evaluate(DRIVER, DEVICE)

@@ -8,7 +8,7 @@ from typing import Any, Final
 from dragoman_allocator import quantity, semver
 from dragoman_allocator.cel.errors import EvaluationError
 from dragoman_allocator.cel.types import Type
-from dragoman_allocator.cel.values import LISTS, MISSING, Domains, Map, Optional, Value, type_of
+from dragoman_allocator.cel.values import LISTS, MISSING, Domains, Map, Named, Optional, Value, type_of
 from dragoman_allocator.errors import InvalidInput
 from dragoman_allocator.objects import Attribute, Capacity, Device
 from dragoman_allocator.semver import Version
@@ -35,7 +35,7 @@ def _by_domain(driver: str, named: Mapping[str, Any] | None, convert: Callable[[
         domain, identifier = name.split("/", 1) if "/" in name else (driver, name)
         entries = domains.get(domain)
         if entries is None:
-            entries = domains[domain] = Map()
+            entries = domains[domain] = Named()
         entries[identifier] = convert(name, value)
     return domains
 

@@ -21,6 +21,7 @@ from dragoman_allocator.cel.values import (
     Growing,
     Joined,
     Map,
+    Named,
     Optional,
     Sum,
     Timestamp,
@@ -150,7 +151,9 @@ def is_in(value: Value, container: Value) -> bool:
 
 def has_key(entries: Map, key: Value) -> bool:
     """Tell whether the map has the key; the default of ``device.attributes`` does not count."""
-    return Map.look_up(entries, key) is not MISSING
+    if isinstance(entries, Named):
+        return type(key) is str and key in entries
+    return entries.look_up(key) is not MISSING
 
 
 def _unordered(a: Value, b: Value) -> bool:

@@ -144,7 +144,7 @@ class Parser:
         count = 0
         while self._skip(kind):
             count += 1
-        node = self._member(signed=False)
+        node = self._member(signed=kind == "!")
         if count % 2 == 0:
             return node
         return _as_deep(Call("!_" if kind == "!" else "-_", [node], at=at), node)

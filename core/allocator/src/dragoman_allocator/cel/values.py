@@ -93,6 +93,8 @@ class Map(dict[Value, Value]):
         """Give the value or ``MISSING``; a number finds the entry of another numeric class that is equal to it."""
         if type(key) is str:
             return self.get(key, MISSING)
+        if not self:  # which upstream need not hash anything for
+            return MISSING
         found = self.get(key_of(key), MISSING)
         if found is MISSING and type(key) in NUMBERS:
             return self._look_up_number(key)
@@ -118,7 +120,17 @@ class GrowingMap(Map):
     __slots__ = ()
 
 
-class Domains(Map):
+class Named(Map):
+    """What a device has in one domain, by name: no other key is ever looked for."""
+
+    __slots__ = ()
+
+    def look_up(self, key: Value) -> Value:
+        """Give the value or ``MISSING``."""
+        return self.get(key, MISSING) if type(key) is str else MISSING
+
+
+class Domains(Named):
     """``device.attributes`` and ``device.capacity``: looking up a domain that no name has gives an empty map."""
 
     __slots__ = ()
@@ -128,7 +140,7 @@ class Domains(Map):
         return self.get(key, NO_ENTRIES) if type(key) is str else NO_ENTRIES
 
 
-NO_ENTRIES: Final = Map()
+NO_ENTRIES: Final = Named()
 
 
 class _Identity:
@@ -199,6 +211,7 @@ KINDS: Final[dict[type, Type]] = {
     Growing: LIST,
     Map: MAP,
     GrowingMap: MAP,
+    Named: MAP,
     Domains: MAP,
     Optional: OPTIONAL,
     Type: TYPE,
@@ -209,7 +222,7 @@ KINDS: Final[dict[type, Type]] = {
     Version: SEMVER,
 }
 LISTS: Final = frozenset((list, Joined, Growing))
-MAPS: Final = frozenset((Map, GrowingMap, Domains))
+MAPS: Final = frozenset((Map, GrowingMap, Named, Domains))
 NUMBERS: Final = frozenset((int, Uint, float))
 
 
