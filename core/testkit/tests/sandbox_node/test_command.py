@@ -74,6 +74,8 @@ def test_a_pod_is_applied_looked_into_and_deleted_and_ctrl_c_removes_everything(
     assert terminal.run("sandbox", "exec", "example", "--", *READ).strip() == "net1"
     assert "dummy0" in terminal.run("sandbox", "get", "claims")
     assert "default/example-nic-" in terminal.run("allocations")
+    assert "uplink0" in terminal.run("sandbox", "host", "--", "ip", "-br", "link")
+    assert '"name": "example"' in terminal.run("sandbox", "host", "--", sys.executable, "-c", PODS)
     assert terminal.run("sandbox", "agent", "kill").strip() == "the agent is gone"
     assert "the agent does not run" in terminal.run("sandbox", "agent", "stop", code=1)
     assert terminal.run("sandbox", "agent", "start").startswith("the agent runs")
@@ -84,6 +86,12 @@ def test_a_pod_is_applied_looked_into_and_deleted_and_ctrl_c_removes_everything(
     assert "not an object" in terminal.run("sandbox", "apply", "-f", "-", given="a: b", code=1)
 
 
+PODS = """
+import os, urllib.request, yaml
+with open(os.environ["DRAGOMAN_CONFIG"]) as settings:
+    server = yaml.safe_load(settings)["kubernetes"]["server"]
+print(urllib.request.urlopen(f"{server}/api/v1/pods").read().decode())
+"""
 READ = (sys.executable, "-m", "dragoman_metadata.cli", "show", "--pod-claim", "nic", "--get", "interface")
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -115,14 +116,26 @@ def _names(word: str) -> set[str]:
 def execute(options: Any, pod: str, container: str, namespace: str, command: tuple[str, ...]) -> None:
     """Run a command in a container: dragoman sandbox exec POD -- ip address."""
     found = _ask(options, "container", pod=pod, container=container, namespace=namespace)
-    pid = str(found["pid"])
-    spaces = ["--net", "--mount"]
-    if Path(f"/proc/{pid}/ns/user").readlink() != Path("/proc/self/ns/user").readlink():
-        spaces += ["--user", "--preserve-credentials"]
-    words = ["nsenter", "--target", pid, *spaces, "--wd=/", "--", *command]
     # Commands of this very installation, such as dragoman-metadata, are at hand as if the image had them.
     path = f"{found['env']['PATH']}:{Path(sys.executable).parent}"
     environment = {"TERM": os.environ.get("TERM", "dumb"), **found["env"], "PATH": path}
+    _enter(str(found["pid"]), ["--net", "--mount", "--wd=/"], command, environment)
+
+
+@sandbox.command("host", context_settings={"ignore_unknown_options": True})
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.pass_obj
+def host(options: Any, command: tuple[str, ...]) -> None:
+    """Run a command where the node's links and API server are: dragoman sandbox host -- dragoman pools."""
+    _enter(str(_ask(options, "host")["pid"]), ["--net"], command, dict(os.environ))
+
+
+def _enter(pid: str, spaces: Sequence[str], command: Sequence[str], environment: Mapping[str, str]) -> None:
+    """Become a command in namespaces of a process."""
+    user: list[str] = []
+    if Path(f"/proc/{pid}/ns/user").readlink() != Path("/proc/self/ns/user").readlink():
+        user = ["--user", "--preserve-credentials"]
+    words = ["nsenter", "--target", pid, *spaces, *user, "--", *command]
     os.execvpe(words[0], words, environment)  # noqa: S606  # what the user asked for, no shell
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -44,6 +45,7 @@ A node is running; its files are in {folder}. In another terminal:
     dragoman sandbox exec example -- ip address          what the pod sees
     dragoman sandbox exec example -- dragoman-metadata show
     dragoman allocations                                 who has what
+    dragoman sandbox host -- ip link                     what its host sees; so also dragoman pools and explain
     dragoman sandbox agent kill                          and start again: pods do not notice
     dragoman sandbox delete pod example
 
@@ -123,6 +125,7 @@ class Requests:
             "delete": self._delete,
             "get": self._get,
             "container": self._container,
+            "host": self._host,
             "agent": self._agent,
         }
 
@@ -157,6 +160,9 @@ class Requests:
         except LookupError as error:
             raise NotThere(str(error)) from error
         return {"pid": found.pid, "env": found.env}
+
+    async def _host(self, call: Call) -> JsonObject:
+        return {"pid": os.getpid()}
 
     async def _agent(self, call: Call) -> str:
         agent, what = self._node.agent, call.params["what"]
