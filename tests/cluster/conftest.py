@@ -16,7 +16,7 @@ from tests.cluster.case import Case
 from tests.cluster.node import Node, fresh
 
 HERE = Path(__file__).parent
-_LOGS = {"agent": 60, "kubelet": 30, "containerd": 15}
+_LOGS = {"agent": 60, "controller": 30, "kubelet": 30, "containerd": 15}
 """Logs that a failure shows, and how many lines."""
 _NODE = pytest.StashKey[Node]()
 _NUMBERS = itertools.count(1)

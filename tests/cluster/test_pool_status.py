@@ -1,0 +1,60 @@
+"""What is free in pools: the cluster's own controller, the library and the command say the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cluster import build, pools
+from tests.cluster.api import Object
+from tests.cluster.case import Case
+from tests.cluster.pools import Pools, Requests
+
+pytestmark = pytest.mark.skipif(build.minor() < 36, reason="clusters answer requests from 1.36 on")
+
+WORLDS = (3, 6, 24, 25, 51, 66, 76, 122)
+"""Of the generator's worlds some in which there is something of everything."""
+QUESTIONS = 4
+
+
+@pytest.fixture
+def requests(case: Case) -> Iterator[Requests]:
+    """Requests of the built-in kind."""
+    requests = Requests(case, pools.BUILT_IN)
+    yield requests
+    requests.close()
+
+
+def test_the_clusters_controller_the_library_and_the_command_say_the_same(case: Case, requests: Requests) -> None:
+    met: set[str] = set()
+    for number in WORLDS:
+        world = Pools(case, f"node-{number}")
+        with world.on_node():
+            requests.settle()
+            for spec in world.questions(QUESTIONS):
+                met |= _asked(case, requests, spec)
+    views = {"shareableSummary", "partitionSummary", "unavailableDevices"} if build.minor() >= 37 else set()
+    assert met >= {"allocatedDevices", "poolCount", "given up", "limited", *views}
+
+
+def _asked(case: Case, requests: Requests, spec: Object) -> set[str]:
+    """Ask once, compare, and give what there was in the answer."""
+    request = requests.ask(**spec)
+    expected = pools.of_library(case, request, pools.CLUSTER)
+    newest = pools.of_library(case, request, pools.NEWEST)
+    if not expected or not newest:
+        case.until(lambda: _given_up(case, request), f"the cluster gives up the request {spec}")
+        assert "status" not in requests.get(request)
+        return {"given up"}
+    assert requests.answer(request) == expected, spec
+    assert pools.of_command(case, request["spec"])[: request["spec"]["limit"]] == newest.get("pools", []), spec
+    found: list[Object] = expected.get("pools", [])
+    limited = {"limited"} if len(found) < expected["poolCount"] else set()
+    return limited | {key for each in (expected, *found) for key, value in each.items() if value}
+
+
+def _given_up(case: Case, request: Object) -> bool:
+    said = case.node.parts["kube-controller-manager"].tail(200)
+    name = f'"{request["metadata"]["name"]}"'
+    return any("Dropping request out of the queue" in line and name in line for line in said)
