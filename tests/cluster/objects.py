@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tests.cluster import image
+import pytest
+
+from tests.cluster import build, image
 from tests.cluster.agent import DRIVER
 from tests.cluster.api import Object
 
 _DRA = "resource.k8s.io/v1"
+NAMED_CAPACITY = pytest.mark.skipif(
+    build.minor() < 36, reason="before 1.36 a scheduler looks for a named capacity at the first device of a slice only"
+)
+"""For tests of requests that say how much of a device they need."""
 FOREVER = "trap 'exit 0' TERM; sleep 1000000 & wait"
 """A script that ends at once when it is asked to, as the first process of a container must ask for by itself."""
 

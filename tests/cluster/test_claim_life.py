@@ -11,6 +11,7 @@ from tests.cluster.case import Case
 from tests.cluster.node import LENDERS
 from tests.cluster.objects import (
     FOREVER,
+    NAMED_CAPACITY,
     claim,
     config,
     container,
@@ -113,6 +114,7 @@ def test_a_pod_gets_the_devices_of_several_claims_and_of_one_request_for_two(cas
     assert links(case) == before
 
 
+@NAMED_CAPACITY
 def test_shares_of_one_device_go_to_several_pods_until_its_capacity_is_used(case: Case) -> None:
     case.create(template("share", request("net", "shared", links=1), config=[config({"podIfName": "net1"})]))
     case.create(template("rest", request("net", "shared", count=16), config=[]))

@@ -52,6 +52,7 @@ def test_the_documented_link_of_a_storage_network_runs_as_it_stands(documented: 
     assert documented.exec("reader", "cat", "/proc/sys/net/ipv4/conf/net1/arp_filter") == "1\n"
 
 
+@objects.NAMED_CAPACITY
 def test_the_documented_shares_of_one_uplink_run_as_they_stand(documented: Case) -> None:
     _create(documented, "storage", only="DeviceClass")
     _create(documented, "shared")

@@ -15,7 +15,7 @@ from tests.cluster.node import LENDERS
 from tests.cluster.objects import claim, config, container, of_claim, of_template, pod, request, template
 
 NET1: Object = {"podIfName": "net1", "addresses": ["192.0.2.10/24", "2001:db8::10/64"], "mac": "02:00:00:00:00:10"}
-SHARE = template("share", request("net", "shared", links=1), config=[config({"podIfName": "net1"})])
+SHARE = template("share", request("net", "shared"), config=[config({"podIfName": "net1"})])
 
 
 def test_the_claim_tells_conditions_data_and_network_data_of_its_device(case: Case) -> None:
