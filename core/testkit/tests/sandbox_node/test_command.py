@@ -84,6 +84,7 @@ def test_a_pod_is_applied_looked_into_and_deleted_and_ctrl_c_removes_everything(
     terminal.run("sandbox", "apply", "-f", "-", given=example.read_text())
     assert terminal.run("sandbox", "get", "widgets", code=1).startswith("Error: the sandbox knows no kind widgets")
     assert "not an object" in terminal.run("sandbox", "apply", "-f", "-", given="a: b", code=1)
+    assert "a value holds itself" in terminal.run("sandbox", "apply", "-f", "-", given="a: &a [*a]", code=1)
 
 
 PODS = """
@@ -119,6 +120,21 @@ def test_exec_takes_its_own_options_and_leaves_those_that_it_does_not_know(words
 def test_without_a_sandbox_the_commands_say_how_to_get_one(tmp_path: Path) -> None:
     said = Terminal(str(tmp_path / "settings.yaml")).run("sandbox", "get", "pods", code=1)
     assert said == "Error: no sandbox is found: run dragoman sandbox, and set DRAGOMAN_CONFIG as it says\n"
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [("pools: 5", "pools: must be"), ("[", "line 1"), ("hello", "must hold an object"), ("a: &a [*a]", "aliases")],
+)
+def test_settings_that_are_none_are_refused_before_a_node_is_made(text: str, why: str, tmp_path: Path) -> None:
+    file = tmp_path / "given.yaml"
+    file.write_text(text)
+    words = [*DRAGOMAN, "sandbox", "--with", str(file)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"Error: {file}: ")
+    assert why in done.stderr
 
 
 def test_a_pod_that_waits_is_shown_with_the_reason() -> None:

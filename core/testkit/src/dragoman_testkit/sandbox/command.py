@@ -42,11 +42,15 @@ def sandbox(ctx: click.Context, given: Path | None) -> None:
 
 
 @sandbox.command("apply")
-@click.option("-f", "--file", "source", type=click.File(), required=True, help="Objects in YAML; - for standard input.")
+@click.option(
+    "-f", "--file", "source", type=click.File("rb"), required=True, help="Objects in YAML; - for standard input."
+)
 @click.pass_obj
 def apply(options: Any, source: Any) -> None:
     """Create or change objects."""
-    for line in _ask(options, "apply", manifests=source.read()):
+    from dragoman_kit import manifests  # noqa: PLC0415
+
+    for line in _ask(options, "apply", objects=[each.body for each in manifests.parse(source.read(), source.name)]):
         click.echo(line)
 
 

@@ -14,6 +14,7 @@ import yaml
 
 from dragoman.control.server import Call, ControlServer, Handler
 from dragoman.kubelet.environment import prepare_environment
+from dragoman.settings.loading import check_file
 from dragoman_hookspecs import DragomanError, JsonObject
 from dragoman_testkit.sandbox import demo_objects, kernel
 from dragoman_testkit.sandbox.apiserver import ApiFault
@@ -61,7 +62,7 @@ def keep(given: Path | None) -> None:
     prepare_environment()
     settings = demo_objects.settings(kernel.furnish(demo_objects.UPLINKS))
     if given is not None:
-        settings = {"logging": settings["logging"], **(yaml.safe_load(given.read_text()) or {})}
+        settings = {"logging": settings["logging"], **check_file(given).raw}
     folder = make_folder()
     try:
         asyncio.run(_keep(folder, settings))
@@ -130,11 +131,7 @@ class Requests:
         }
 
     async def _apply(self, call: Call) -> list[str]:
-        try:
-            documents = [doc for doc in yaml.safe_load_all(call.params["manifests"]) if doc]
-        except yaml.YAMLError as error:
-            raise NotThere(f"the objects cannot be read: {error}") from error
-        return [self._put(document) for document in documents]
+        return [self._put(obj) for obj in call.params["objects"]]
 
     async def _delete(self, call: Call) -> str:
         plural, name = _plural(call.params["kind"]), call.params["name"]
