@@ -117,6 +117,11 @@ def test_exec_takes_its_own_options_and_leaves_those_that_it_does_not_know(words
     assert isinstance(result.exception, NoSandbox)
 
 
+def test_the_help_of_the_program_has_the_whole_line_of_a_plugins_command(tmp_path: Path) -> None:
+    said = " ".join(Terminal(str(tmp_path / "settings.yaml")).run("--help").split())
+    assert "sandbox Run a node to play with, in namespaces of its own, until Ctrl-C; or talk to one that runs." in said
+
+
 def test_without_a_sandbox_the_commands_say_how_to_get_one(tmp_path: Path) -> None:
     said = Terminal(str(tmp_path / "settings.yaml")).run("sandbox", "get", "pods", code=1)
     assert said == "Error: no sandbox is found: run dragoman sandbox, and set DRAGOMAN_CONFIG as it says\n"

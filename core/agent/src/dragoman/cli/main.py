@@ -86,7 +86,7 @@ class Program(click.Group):
         """Write the commands' lines of the help without importing ours."""
         plugins = self._of_plugins(ctx)
         lines = {name: line for name, (_, line) in self.table.items()}
-        lines |= {name: command.get_short_help_str() for name, command in plugins.items()}
+        lines |= {name: command.get_short_help_str(limit=120) for name, command in plugins.items()}
         with formatter.section("Commands"):
             formatter.write_dl(sorted(lines.items()))
 
