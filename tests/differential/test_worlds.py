@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from fractions import Fraction
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from tests.differential import compare, known, worlds
 from tests.differential.programs import Program
 from tests.differential.without import RULES, without
+from tests.differential.worlds import spoil
+from tests.differential.worlds.dice import Dice
 
 SHARE = "00000000-0000-4000-8000-00000000000"
 
@@ -125,3 +128,9 @@ def test_giving_up_explains_a_difference_only_after_millions_of_steps(steps: int
     found = compare.differences("allocate", theirs, ours)
     assert found
     assert (known.explained({}, theirs, found) is not None) is is_known
+
+
+def test_a_map_that_was_spoilt_before_can_be_spoilt_again() -> None:
+    made = {"spec": {f"k{i}": {} for i in range(1, 9)}}
+    for seed in range(200):
+        spoil.one(Dice(f"maps {seed}"), deepcopy(made), ("spec",))

@@ -87,8 +87,8 @@ def _multiply(dice: Dice, made: Json, path: Path) -> None:
             value.append(_renamed(first, len(value), same))
     elif isinstance(value, dict) and value and all(isinstance(each, dict) for each in value.values()):
         first = next(iter(value.values()))
-        while len(value) < number:
-            value[f"k{len(value)}"] = deepcopy(first)
+        for i in range(len(value), number):
+            value.setdefault(f"k{i}", deepcopy(first))  # it may have been spoilt so before
 
 
 def _renamed(item: Any, number: int, same: bool) -> Any:
