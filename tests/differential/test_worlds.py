@@ -131,6 +131,6 @@ def test_giving_up_explains_a_difference_only_after_millions_of_steps(steps: int
 
 
 def test_a_map_that_was_spoilt_before_can_be_spoilt_again() -> None:
-    made = {"spec": {f"k{i}": {} for i in range(1, 9)}}
+    made: dict[str, object] = {"spec": {f"k{i}": {} for i in range(1, 9)}}
     for seed in range(200):
         spoil.one(Dice(f"maps {seed}"), deepcopy(made), ("spec",))
