@@ -9,7 +9,7 @@ import pytest
 
 from dragoman_metadata import NoMetadata, read_claim, read_template_claim
 from dragoman_metadata.model import BASE, NetworkData
-from tests.cluster import files
+from tests.cluster import build, files
 from tests.cluster.agent import DRIVER, Agent
 from tests.cluster.api import Object
 from tests.cluster.case import Case
@@ -91,6 +91,7 @@ def test_a_container_is_told_of_the_requests_that_it_names_only(case: Case) -> N
         requests(case, "red", "none")
 
 
+@pytest.mark.skipif(build.minor() < 36, reason="before 1.36 a scheduler dies of two devices from slices of one")
 def test_devices_of_two_drivers_for_one_request_are_told_together(case: Case) -> None:
     other = Agent(case.node, "other-agent", settings=OTHER)
     either = " || ".join(f'device.driver == "{driver}"' for driver in (DRIVER, OTHER_DRIVER))
