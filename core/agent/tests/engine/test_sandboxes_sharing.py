@@ -6,10 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from dragoman_hookspecs import Inventory
 from dragoman_testkit.fakes.cluster import MemoryPodClaim
-from dragoman_testkit.fakes.node import DRIVER, POOL, FakeNode, pod_consumer
+from dragoman_testkit.fakes.hooks import FakeManager
+from dragoman_testkit.fakes.node import DRIVER, POOL, FakeNode, devices, pod_consumer
 
 from .sandboxworld import BUDGET, gate, prepared, run
+
+SHARE = "aaaaaaaa-0000-0000-0000-000000000000"
 
 
 @pytest.fixture
@@ -67,6 +71,26 @@ async def test_a_further_pod_of_a_direct_claim_is_found_through_pod_resources(no
     await run(node, late)
     assert node.hooks.attached == {("dummy", "dummy0", ""): late.netns_path}
     assert await gate(node, late) is None
+
+
+@pytest.mark.parametrize("told", [SHARE, ""], ids=["told", "not-told-before-1.36"])
+async def test_a_further_pod_of_a_share_is_found_whether_the_kubelet_tells_which_share_or_not(
+    tmp_path: Path, told: str
+) -> None:
+    node = FakeNode(tmp_path, FakeManager(inventory=Inventory(devices=devices("eth9", shareable=True))))
+    claim = await prepared(node, "a", f"eth9@{SHARE}", pod_claim_name=None)
+
+    def of(name: str) -> list[MemoryPodClaim]:
+        place = {"driver": DRIVER, "pool": POOL, "device": "eth9"}
+        return [MemoryPodClaim(claim_namespace="default", claim_name=name, share_id=told, **place)]
+
+    node.pod_resources.pods["default", "a-late"] = of("other")
+    await run(node, node.sandbox(claim, "late", 1))
+    assert node.hooks.attached == {}, "the pod's share is one of another claim"
+    node.pod_resources.pods["default", "a-late"] = of("a")
+    late = node.sandbox(claim, "late", 2)
+    await run(node, late)
+    assert node.hooks.attached == {("dummy", "eth9", SHARE): late.netns_path}
 
 
 async def test_a_further_pod_is_found_once_the_kubelet_answers_again(node: FakeNode) -> None:

@@ -282,12 +282,13 @@ class Sandboxes:
     async def _by_pod_resources(self, sandbox: Sandbox) -> list[AllocationRow]:
         devices = await self._pod_resources.devices_of(sandbox.pod_namespace, sandbox.pod_name)
         named = {(d.claim_namespace, d.claim_name, d.driver, d.pool, d.device, d.share_id) for d in devices}
-        return [
-            row
-            for row in self._parts.ledger.allocations()
-            if (row.claim.namespace, row.claim.name, row.key.driver, row.key.pool, row.key.device, row.key.share_id)
-            in named
-        ]
+
+        def is_named(row: AllocationRow) -> bool:
+            device = (row.claim.namespace, row.claim.name, row.key.driver, row.key.pool, row.key.device)
+            # A kubelet before 1.36 names no shares.
+            return not named.isdisjoint({(*device, row.key.share_id), (*device, "")})
+
+        return [row for row in self._parts.ledger.allocations() if is_named(row)]
 
     async def _check_names(self, sandbox: Sandbox, rows: Sequence[AllocationRow], netns: Netns) -> None:
         """Check the names for the whole pod before the first move. Raises ``DeviceError``."""
