@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import json
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from dragoman_allocator.pool_status import PoolIncomplete, pool_status
 from tests.cluster import build
 from tests.cluster.api import ApiError, Object
 from tests.cluster.case import Case
-from tests.cluster.worlds import UNPROCESSABLE, manifest, taken
+from tests.cluster.worlds import UNPROCESSABLE, allow_admin, manifest, taken
 from tests.differential.worlds import pool_status as worlds
 from tests.differential.worlds.dice import Dice
 
@@ -42,9 +43,10 @@ class Pools:
     def on_node(self) -> Iterator[None]:
         """Keep them in the API server."""
         made: list[Object] = []
+        allow_admin(self._case)
         try:
             for kind, member in (("ResourceSlice", "slices"), ("DeviceTaintRule", "taintRules" if _RULES else "")):
-                bodies = (manifest(kind, _narrowed(each)) for each in self._world.get(member, ()))
+                bodies = (manifest(kind, fitted(each)) for each in self._world.get(member, ()))
                 made += (body for body in bodies if taken(self._case.api, body))
             for claim in self._world["claims"]:
                 made += _held(self._case, manifest("ResourceClaim", claim), claim.get("status"))
@@ -138,12 +140,21 @@ def of_command(case: Case, spec: Object) -> list[Object]:
     return found
 
 
-def _narrowed(body: Object) -> Object:
-    """Have a rule without a driver be one for a driver of the world: devices of others are not to be counted."""
-    if "deviceSelector" not in body["spec"]:
-        return body
-    selector = {"driver": "driver-a"} | body["spec"]["deviceSelector"]
-    return body | {"spec": body["spec"] | {"deviceSelector": selector}}
+def fitted(body: Object) -> Object:
+    """Have a generated slice or rule fit a cluster with few gates and other drivers, most of whose slices it refuses.
+
+    Attributes have no lists, types of partitions stand where there are partitions, rules name a driver of the world.
+    """
+    spec: Object = copy.deepcopy(body["spec"])
+    if "deviceSelector" in spec:
+        spec["deviceSelector"] = {"driver": "driver-a"} | spec["deviceSelector"]
+    devices = spec.get("devices") or ()
+    for device in devices:
+        attributes = device["attributes"].items() if "attributes" in device else ()
+        device["attributes"] = {name: value for name, value in attributes if {"ints", "strings"}.isdisjoint(value)}
+    if not any("consumesCounters" in device for device in devices):
+        spec.pop("partitionTypeAttribute", None)
+    return body | {"spec": spec}
 
 
 def _timeless(status: Object) -> Object:

@@ -13,8 +13,7 @@ SCENES, CLAIMS = 8, 25
 @pytest.mark.skipif(build.minor() < 36, reason="schedulers before 1.36 visit pools in random order")
 @pytest.mark.parametrize("number", range(SCENES))
 def test_the_scheduler_chooses_what_the_library_says(case: Case, number: int) -> None:
-    metadata = {"name": case.namespace, "labels": {"resource.kubernetes.io/admin-access": "true"}}
-    case.api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
+    worlds.allow_admin(case)
     scene = worlds.Scene(case, f"node-{number}")
     decided = []
     with scene.on_node():

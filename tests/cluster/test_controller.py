@@ -16,7 +16,7 @@ from tests.cluster.node import Node
 from tests.cluster.pools import Pools, Requests
 from tests.cluster.worlds import manifest
 
-WORLDS = (24, 66, 76)
+WORLDS = (25, 65, 76)
 DRIVER = "grown.example.com"
 FORBIDDEN = {
     "read a pod": ("GET", "/api/v1/namespaces/default/pods"),

@@ -170,6 +170,12 @@ def manifest(kind: str, body: Object) -> Object:
     return {"apiVersion": _DRA, "kind": kind, "metadata": kept, "spec": body["spec"]}
 
 
+def allow_admin(case: Case) -> None:
+    """Allow claims for administrators in the namespace of the test."""
+    metadata = {"name": case.namespace, "labels": {"resource.kubernetes.io/admin-access": "true"}}
+    case.api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
+
+
 def taken(api: Api, body: Object) -> bool:
     """Create an object, and tell whether the API server finds it valid."""
     try:
