@@ -143,11 +143,14 @@ def of_command(case: Case, spec: Object) -> list[Object]:
 def fitted(body: Object) -> Object:
     """Have a generated slice or rule fit a cluster with few gates and other drivers, most of whose slices it refuses.
 
-    Attributes have no lists, types of partitions stand where there are partitions, rules name a driver of the world.
+    Attributes have no lists, types of partitions stand where there are partitions, rules name a driver of the world,
+    and generations begin with 1: about a pool of generation 0 the API server refuses its own controller's answer.
     """
     spec: Object = copy.deepcopy(body["spec"])
     if "deviceSelector" in spec:
         spec["deviceSelector"] = {"driver": "driver-a"} | spec["deviceSelector"]
+    if "pool" in spec:
+        spec["pool"]["generation"] += 1
     devices = spec.get("devices") or ()
     for device in devices:
         attributes = device["attributes"].items() if "attributes" in device else ()

@@ -10,6 +10,7 @@ from tests.cluster import build, pools
 from tests.cluster.api import Object
 from tests.cluster.case import Case
 from tests.cluster.pools import Pools, Requests
+from tests.cluster.worlds import manifest
 
 pytestmark = pytest.mark.skipif(build.minor() < 36, reason="clusters answer requests from 1.36 on")
 
@@ -36,6 +37,23 @@ def test_the_clusters_controller_the_library_and_the_command_say_the_same(case: 
                 met |= _asked(case, requests, spec)
     views = {"shareableSummary", "partitionSummary", "unavailableDevices"} if build.minor() >= 37 else set()
     assert met >= {"allocatedDevices", "poolCount", "given up", "limited", *views}
+
+
+def test_a_pool_of_generation_0_is_told_by_the_command_only(case: Case, requests: Requests) -> None:
+    """A fault of upstream's: ``status.pools[].generation`` is required, and its validation takes 0 for missing."""
+    driver = "zero.example.com"
+    pool = {"name": "zero", "generation": 0, "resourceSliceCount": 1}
+    spec = {"driver": driver, "allNodes": True, "pool": pool, "devices": [{"name": "d"}]}
+    case.create(manifest("ResourceSlice", {"metadata": {"name": "zero"}, "spec": spec}))
+    try:
+        requests.settle()
+        request = requests.ask(driver=driver)
+        case.until(lambda: _given_up(case, request), "the cluster gives up the request")
+        assert "status" not in requests.get(request)
+        (told,) = pools.of_command(case, request["spec"])
+        assert (told["generation"], told["availableDevices"]) == (0, 1)
+    finally:
+        case.api.delete("ResourceSlice", "zero")
 
 
 def _asked(case: Case, requests: Requests, spec: Object) -> set[str]:
