@@ -15,7 +15,7 @@ from dragoman.nri import ttrpc
 from dragoman.nri._proto import nri_pb2 as pb
 from dragoman.nri.mux import PLUGIN_ID, RUNTIME_ID, MuxReader, frames
 from dragoman.nri.plugin import RUNTIME_SERVICE
-from dragoman.nri.ttrpc import Answer, Call, CallError
+from dragoman.nri.ttrpc import Answer, Call, CallError, Code
 
 Reply = Callable[[Any], bytes | CallError | None]
 """Takes a request and gives the answer's payload, an error, or None: no answer at all."""
@@ -95,13 +95,17 @@ class Plugin:
         return self.ask("RegisterPlugin", self._registration.SerializeToString())
 
     def ask(self, method: str, payload: bytes = b"") -> Answer:
-        """Call the runtime, and give its answer."""
+        """Call the runtime, and give its answer; UNAVAILABLE where the connection ends without one."""
         with self._lock:
             stream = self._client.call(RUNTIME_SERVICE, method, payload)
             self._flush()
+
+        def is_over() -> bool:
+            return stream in self._answers or self.ended.is_set()
+
         with self._answered:
-            assert self._answered.wait_for(lambda: stream in self._answers, _PATIENCE), f"{method} is answered"
-            return self._answers[stream]
+            assert self._answered.wait_for(is_over, _PATIENCE), f"{method} is answered"
+            return self._answers.get(stream) or Answer(stream, Code.UNAVAILABLE, "the connection has ended", b"")
 
     def send(self, data: bytes) -> None:
         """Send bytes as they are."""
@@ -133,7 +137,9 @@ class Plugin:
                             self._serve(call)
                     else:
                         self._settle(self._client.receive(chunk.data))
-        self.ended.set()
+        with self._answered:
+            self.ended.set()
+            self._answered.notify_all()
 
     def _settle(self, answers: Iterator[Answer]) -> None:
         with self._answered:
