@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman_hookspecs import Inventory
+from dragoman_hookspecs import DeviceError, Inventory
 from dragoman_testkit.fakes.cluster import MemoryPodClaim
 from dragoman_testkit.fakes.hooks import FakeManager
 from dragoman_testkit.fakes.node import DRIVER, POOL, FakeNode, devices, pod_consumer
@@ -29,6 +29,49 @@ async def test_a_new_sandbox_of_the_same_pod_takes_the_device_over(node: FakeNod
     await run(node, second)
     assert [row.key.sandbox_id for row in node.ledger.attachments()] == [second.id]
     assert node.hooks.attached == {("dummy", "dummy0", ""): second.netns_path}
+
+
+@pytest.mark.parametrize("older_first", [True, False])
+async def test_a_sandbox_found_running_does_not_take_the_device_from_the_later_one_of_its_pod(
+    node: FakeNode, older_first: bool
+) -> None:
+    claim = await prepared(node)
+    old, new = node.sandbox(claim), node.sandbox(claim, number=2)
+    await run(node, old)
+    await run(node, new)
+    node = node.restart()
+    await node.sandboxes.synchronize([old, new] if older_first else [new, old])
+    await node.clock.advance(60)
+    assert [attachment.key.sandbox_id for attachment in node.ledger.attachments()] == [new.id]
+
+
+@pytest.mark.parametrize("older_first", [True, False])
+async def test_a_device_on_its_way_out_of_a_sandbox_goes_to_the_other_one_of_its_pod(
+    node: FakeNode, older_first: bool
+) -> None:
+    claim = await prepared(node)
+    old, new = node.sandbox(claim), node.sandbox(claim, number=2)
+    await run(node, old)
+    node.hooks.fail("detach_device", DeviceError("the link is busy"), times=4)
+    await run(node, new)
+    node = node.restart()
+    await node.sandboxes.synchronize([old, new] if older_first else [new, old])
+    await node.clock.advance(60)
+    assert [attachment.key.sandbox_id for attachment in node.ledger.attachments()] == [new.id]
+
+
+async def test_a_sandbox_that_has_ended_keeps_no_device_from_the_one_that_lives(node: FakeNode) -> None:
+    claim = await prepared(node)
+    ended, living = node.sandbox(claim), node.sandbox(claim, number=2)
+    await run(node, ended)
+    node.hooks.fail("attach_device", DeviceError("the link is busy"), times=2)
+    assert ended.netns_path is not None
+    node.links.remove_namespace(ended.netns_path)
+    await run(node, living)
+    node = node.restart()
+    await node.sandboxes.synchronize([ended, living])
+    await node.clock.advance(60)
+    assert [attachment.key.sandbox_id for attachment in node.ledger.attachments()] == [living.id]
 
 
 async def test_a_second_pod_of_a_claim_waits_closed_and_follows(node: FakeNode) -> None:

@@ -48,6 +48,8 @@ class _Known:
     awaited: bool = False
     sure: set[AllocationKey] = field(default_factory=set)
     stopped: bool = False
+    number: int = 0
+    """Of those that were seen to start, in their order; 0: it was found running."""
 
 
 class Sandboxes:
@@ -62,6 +64,7 @@ class Sandboxes:
         self._known: dict[str, _Known] = {}
         self._work: set[asyncio.Task[None]] = set()
         self._draining = False
+        self._starts = 0
         self.synchronized = asyncio.Event()
 
     async def synchronize(self, sandboxes: Sequence[Sandbox]) -> None:
@@ -96,6 +99,8 @@ class Sandboxes:
         Only the first attempt is waited for: the runtime starts no other pod of the node meanwhile.
         """
         known = self._begin(sandbox)
+        self._starts += 1
+        known.number = self._starts
         known.awaited = True
         if not await finished(self._parts.clock, budget, known.tried.wait()):
             logger.bind(pod=sandbox.label).warning("{}: attaching takes longer than {} s and goes on", sandbox, budget)
@@ -202,10 +207,35 @@ class Sandboxes:
                 unasked = error
         wanted = [row for row in sorted(rows.values(), key=lambda row: (row.claim.uid, row.position)) if _wants(row)]
         known.wanted = frozenset(row.key for row in wanted)
-        if wanted:
+        if wanted and not await self._is_superseded(known, wanted):
             await self._attach_rows(known, wanted)
         if unasked is not None:
             raise unasked
+
+    async def _is_superseded(self, known: _Known, rows: Sequence[AllocationRow]) -> bool:
+        """Tell whether the pod has another sandbox that lives and is to have its devices.
+
+        That is one which was started later. Of two that were found running nobody knows which is the later one: the
+        devices stay where they are, and one that was on its way out of a sandbox is for the other.
+        """
+        own, pod = known.sandbox.id, known.sandbox.pod_uid
+        others = [each for each in self._known.values() if each is not known and each.sandbox.pod_uid == pod]
+        living = [each for each in others if await self._lives(each.sandbox)]
+        if any(each.number > known.number for each in living):
+            return True
+        peers = {each.sandbox.id for each in living if each.number == known.number}
+        attachments = [each for row in rows for each in self._parts.ledger.attachments_of(row.key) if peers]
+        return any(
+            (each.key.sandbox_id == own and each.state is AttachmentState.DETACHING)
+            or (each.key.sandbox_id in peers and each.state is AttachmentState.ATTACHED)
+            for each in attachments
+        )
+
+    async def _lives(self, sandbox: Sandbox) -> bool:
+        try:
+            return sandbox.netns_path is not None and bool(await self._parts.links.netns(sandbox.netns_path))
+        except OSError:
+            return False
 
     async def _attach_rows(self, known: _Known, rows: Sequence[AllocationRow]) -> None:
         sandbox = known.sandbox
