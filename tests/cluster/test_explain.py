@@ -15,7 +15,7 @@ from tests.cluster.case import Case
 def test_what_keeps_a_pod_from_its_devices_is_named_and_nothing_else_does(case: Case, kind: str) -> None:
     asked = stuck.STUCK[kind]
     if build.minor() < asked.since:
-        pytest.skip(f"off by default before 1.{asked.since}")
+        pytest.skip(f"off by default, or done otherwise, before 1.{asked.since}")
     with asked.on_node(case):
         case.until(lambda: asked.scheduler in _refusal(case), f"the scheduler says: {asked.scheduler}")
         report = _explained(case)
