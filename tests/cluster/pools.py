@@ -14,6 +14,7 @@ from dragoman_allocator.decode import decode
 from dragoman_allocator.features import Features
 from dragoman_allocator.objects import DeviceTaintRule, PoolStatusRequest, ResourceClaim, ResourceSlice
 from dragoman_allocator.pool_status import PoolIncomplete, pool_status
+from dragoman_allocator.quantity import parse
 from tests.cluster import build
 from tests.cluster.api import ApiError, Object
 from tests.cluster.case import Case
@@ -86,7 +87,7 @@ class Requests:
         """Wait for the answer, and give it without its times."""
         name = request["metadata"]["name"]
         status: Object = self._case.until(lambda: self.get(request).get("status"), f"request {name} is answered")
-        return _timeless(status)
+        return plain(status)
 
     def settle(self) -> None:
         """Wait until who answers has seen every slice, claim and rule: it knows those of a driver that comes last."""
@@ -124,7 +125,7 @@ def of_library(case: Case, request: Object, features: Features) -> Object | None
         )
     except PoolIncomplete:
         return None
-    return _timeless(msgspec.to_builtins(status))
+    return plain(msgspec.to_builtins(status))
 
 
 def of_command(case: Case, spec: Object) -> list[Object]:
@@ -136,8 +137,7 @@ def of_command(case: Case, spec: Object) -> list[Object]:
         ("--partition-attribute", "defaultPartitionTypeAttribute"),
     ):
         words += [option, spec[member]] if member in spec else []
-    found: list[Object] = json.loads(case.agent.cli("pools", *words))
-    return found
+    return numbers(json.loads(case.agent.cli("pools", *words)))
 
 
 def fitted(body: Object) -> Object:
@@ -160,9 +160,29 @@ def fitted(body: Object) -> Object:
     return body | {"spec": spec}
 
 
-def _timeless(status: Object) -> Object:
+def plain(status: Object) -> Object:
+    """Give an answer without its times, and amounts as numbers.
+
+    How upstream writes a sum, as ``1Gi`` or 1073741824, depends on the order in which a map gives the slices.
+    """
     conditions = [{k: v for k, v in each.items() if k != "lastTransitionTime"} for each in status["conditions"]]
-    return status | {"conditions": conditions}
+    return status | {"conditions": conditions, "pools": numbers(status.get("pools", []))}
+
+
+def numbers(pools: list[Object]) -> list[Object]:
+    """Give pools with amounts as numbers."""
+    return [_numbered(pool) for pool in pools]
+
+
+def _numbered(pool: Object) -> Object:
+    summary = pool.get("shareableSummary")
+    if not summary:
+        return pool
+    capacity = [
+        {member: value if member == "name" else parse(value) for member, value in each.items()}
+        for each in summary.get("capacity", ())
+    ]
+    return pool | {"shareableSummary": summary | {"capacity": capacity}}
 
 
 def _held(case: Case, claim: Object, status: Object | None) -> list[Object]:

@@ -66,8 +66,8 @@ def _asked(case: Case, requests: Requests, spec: Object) -> set[str]:
         assert "status" not in requests.get(request)
         return {"given up"}
     assert requests.answer(request) == expected, spec
-    assert pools.of_command(case, request["spec"])[: request["spec"]["limit"]] == newest.get("pools", []), spec
-    found: list[Object] = expected.get("pools", [])
+    assert pools.of_command(case, request["spec"])[: request["spec"]["limit"]] == newest["pools"], spec
+    found: list[Object] = expected["pools"]
     limited = {"limited"} if len(found) < expected["poolCount"] else set()
     return limited | {key for each in (expected, *found) for key, value in each.items() if value}
 
