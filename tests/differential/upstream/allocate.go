@@ -11,6 +11,7 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 	dracel "k8s.io/dynamic-resource-allocation/cel"
 	"k8s.io/dynamic-resource-allocation/structured"
+	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/features"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
@@ -41,6 +42,30 @@ func allocatorFeatures() structured.Features {
 	return dynamicresources.AllocatorFeatures(feature.NewSchedulerFeaturesFromGates(current))
 }
 
+// scene is what an allocator is made from: the allocations so far, the classes and the slices.
+type scene struct {
+	state   *structured.AllocatedState
+	classes fwk.DeviceClassLister
+	slices  []*resourceapi.ResourceSlice
+}
+
+func (w *world) scene(ctx context.Context) (*scene, error) {
+	manager, err := w.manager(ctx, w.AllocatedClaims)
+	if err != nil {
+		return nil, err
+	}
+	state, err := manager.ResourceClaims().GatherAllocatedState()
+	if err != nil {
+		return nil, err
+	}
+	slices, err := manager.ResourceSlices().ListWithDeviceTaintRules()
+	return &scene{state, manager.DeviceClasses(), slices}, err
+}
+
+func (s *scene) allocator(ctx context.Context) (structured.Allocator, error) {
+	return structured.NewAllocator(ctx, allocatorFeatures(), *s.state, s.classes, s.slices, selectors())
+}
+
 func answerAllocate(raw []byte) (answer, error) {
 	var question struct {
 		world
@@ -55,19 +80,11 @@ func answerAllocate(raw []byte) (answer, error) {
 	question.complete()
 	ctx, cancel := context.WithTimeout(context.Background(), deadline)
 	defer cancel()
-	manager, err := question.manager(ctx, question.AllocatedClaims)
+	scene, err := question.scene(ctx)
 	if err != nil {
 		return nil, err
 	}
-	state, err := manager.ResourceClaims().GatherAllocatedState()
-	if err != nil {
-		return nil, err
-	}
-	slices, err := manager.ResourceSlices().ListWithDeviceTaintRules()
-	if err != nil {
-		return nil, err
-	}
-	allocator, err := structured.NewAllocator(ctx, allocatorFeatures(), *state, manager.DeviceClasses(), slices, selectors())
+	allocator, err := scene.allocator(ctx)
 	if err != nil {
 		return nil, err
 	}

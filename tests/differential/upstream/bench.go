@@ -61,21 +61,13 @@ func benchAllocate(raw []byte) (answer, error) {
 	question.complete()
 	ctx := context.Background()
 	start := time.Now()
-	manager, err := question.manager(ctx, question.AllocatedClaims)
-	if err != nil {
-		return nil, err
-	}
-	state, err := manager.ResourceClaims().GatherAllocatedState()
-	if err != nil {
-		return nil, err
-	}
-	slices, err := manager.ResourceSlices().ListWithDeviceTaintRules()
+	scene, err := question.scene(ctx)
 	if err != nil {
 		return nil, err
 	}
 	placed, taken := 0, int64(0)
 	for i, claim := range question.Claims {
-		allocator, err := structured.NewAllocator(ctx, allocatorFeatures(), *state, manager.DeviceClasses(), slices, selectors())
+		allocator, err := scene.allocator(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -86,7 +78,7 @@ func benchAllocate(raw []byte) (answer, error) {
 			}
 			if len(results) == 1 {
 				placed++
-				take(state, results[0])
+				take(scene.state, results[0])
 				break
 			}
 		}

@@ -13,18 +13,17 @@ GROUP: Final = "resource.k8s.io"
 OLD_SHAPE: Final = f"{GROUP}/v1beta1"
 VERSIONS: Final = frozenset({f"{GROUP}/{version}" for version in ("v1", "v1beta2", "v1beta1", "v1alpha3")})
 
-_EXACT: Final = frozenset(
-    {
-        "deviceClassName",
-        "selectors",
-        "allocationMode",
-        "count",
-        "adminAccess",
-        "tolerations",
-        "capacity",
-        "derivedAttributes",
-    }
+REQUEST_MEMBERS: Final = (
+    "deviceClassName",
+    "selectors",
+    "allocationMode",
+    "count",
+    "adminAccess",
+    "tolerations",
+    "capacity",
+    "derivedAttributes",
 )
+"""What a request of v1beta1 has in itself, and one of v1 in ``exactly``."""
 
 
 def to_v1(kind: type[Struct], json: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -70,7 +69,7 @@ def _claim_devices(devices: Any, at: str) -> JsonObject:
 
 def _request(request: Mapping[str, Any], at: str) -> JsonObject:
     kept = {name: value for name, value in request.items() if name in ("name", "firstAvailable")}
-    exactly = {name: value for name, value in request.items() if name in _EXACT}
+    exactly = {name: value for name, value in request.items() if name in REQUEST_MEMBERS}
     is_set = any(
         value is not None and (name == "adminAccess" or value not in ("", 0)) for name, value in exactly.items()
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -12,6 +11,7 @@ from loguru import logger
 from dragoman.clock import Clock
 from dragoman.kube.client import KubeClient, decode
 from dragoman.kube.errors import ApiError
+from dragoman.kube.watch import watch_query
 from dragoman_hookspecs import DragomanError, JsonObject
 
 SYNCED: Final = "SYNCED"
@@ -20,8 +20,6 @@ PAGE: Final = 500
 
 _PAUSES: Final = (1.0, 30.0)
 """First and longest pause, in seconds, before the next list."""
-_PERIOD: Final = (300, 600)
-"""A watch is ended by the server after so many seconds, and the list that follows repairs what was ever missed."""
 _SILENCE: Final = 900.0
 _FINAL: Final = frozenset({401, 403, 404, 405})
 """Answers that the caller has to know of: no right to it, or no such kind."""
@@ -97,12 +95,7 @@ class Follower:
         return version
 
     async def _watch(self, version: str) -> None:
-        query = {
-            "watch": "true",
-            "resourceVersion": version,
-            "allowWatchBookmarks": "true",
-            "timeoutSeconds": str(random.randint(*_PERIOD)),  # noqa: S311 - spreads load, guards nothing
-        }
+        query = watch_query(version)
         async with self._client.watch(self._path, query, silence=_SILENCE) as events:
             async for event in events:
                 self._pause = _PAUSES[0]

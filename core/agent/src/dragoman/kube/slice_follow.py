@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Awaitable, Callable
 
 import msgspec
@@ -15,13 +14,11 @@ from dragoman.kube.errors import ApiError
 from dragoman.kube.slice_cache import SliceCache, SliceObject
 from dragoman.kube.slice_writer import collection
 from dragoman.kube.versions import Api
-from dragoman.kube.watch import WatchEvent
+from dragoman.kube.watch import WatchEvent, watch_query
 from dragoman_hookspecs import DragomanError
 
 _PAUSES = (1.0, 30.0)
 """First and longest pause, in seconds, before the next list."""
-_PERIOD = (300, 600)
-"""A watch is ended by the server after so many seconds, and the list that follows repairs what was ever missed."""
 
 
 class SliceFollower:
@@ -76,13 +73,7 @@ class SliceFollower:
             self._pause = min(self._pause * 2, _PAUSES[1])
 
     async def _watch(self, api: Api, version: str) -> None:
-        query = {
-            "watch": "true",
-            "fieldSelector": self._selector,
-            "resourceVersion": version,
-            "allowWatchBookmarks": "true",
-            "timeoutSeconds": str(random.randint(*_PERIOD)),  # noqa: S311 - spreads load, guards nothing
-        }
+        query = watch_query(version) | {"fieldSelector": self._selector}
         async with self._client.watch(collection(api), query, silence=self._silence) as events:
             async for event in events:
                 self._pause = _PAUSES[0]

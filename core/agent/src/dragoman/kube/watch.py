@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import random
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from types import TracebackType
@@ -14,6 +15,19 @@ from urllib3.exceptions import HTTPError
 
 from dragoman.kube.errors import ServerUnavailable, event_failure
 from dragoman_hookspecs import DragomanError
+
+PERIOD = (300, 600)
+"""A watch is ended by the server after so many seconds, and the list that follows repairs what was ever missed."""
+
+
+def watch_query(version: str) -> dict[str, str]:
+    """Give the parameters of a watch that begins after this version of a list."""
+    return {
+        "watch": "true",
+        "resourceVersion": version,
+        "allowWatchBookmarks": "true",
+        "timeoutSeconds": str(random.randint(*PERIOD)),  # noqa: S311 - spreads load, guards nothing
+    }
 
 
 class WatchEvent(msgspec.Struct, frozen=True):

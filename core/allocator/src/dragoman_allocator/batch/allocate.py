@@ -10,8 +10,7 @@ from dragoman_allocator import reasons
 from dragoman_allocator.allocation import Allocator
 from dragoman_allocator.batch import patience
 from dragoman_allocator.batch.line import Line
-from dragoman_allocator.decode import decode, decode_list, to_json
-from dragoman_allocator.errors import InvalidMember
+from dragoman_allocator.decode import to_json
 from dragoman_allocator.features import Features
 from dragoman_allocator.objects import DeviceClass, DeviceTaintRule, Node, ResourceClaim, ResourceSlice, Struct
 from dragoman_allocator.objects.meta import JsonObject
@@ -26,10 +25,9 @@ def answer(line: Line) -> JsonObject:
     """
     give_up = patience.until(patience.SECONDS)
     world = World.of(line)
-    claims = objects(line, "claims", ResourceClaim)
-    raw = line.raw("node")
-    node = decode(Node, raw) if raw is not None else Node()
-    found = world.explainer().explain(claims, node, steps=None, give_up=give_up)
+    claims = line.objects("claims", ResourceClaim)
+    node = line.object("node", Node)
+    found = world.explainer().explain(claims, Node() if node is None else node, steps=None, give_up=give_up)
     if found.undecided:
         problem = "filter operation aborted: context deadline exceeded"
         return {"results": None, "error": problem, "errorOnNode": False, "reasons": reasons.to_json(found)}
@@ -55,10 +53,10 @@ class World:
     def of(cls, line: Line) -> Self:
         """Read a line. Raises ``InvalidInput``."""
         return cls(
-            slices=objects(line, "slices", ResourceSlice),
-            classes=objects(line, "classes", DeviceClass),
-            rules=objects(line, "taintRules", DeviceTaintRule),
-            allocated=cached(objects(line, "allocatedClaims", ResourceClaim)),
+            slices=line.objects("slices", ResourceSlice),
+            classes=line.objects("classes", DeviceClass),
+            rules=line.objects("taintRules", DeviceTaintRule),
+            allocated=cached(line.objects("allocatedClaims", ResourceClaim)),
             features=Features.of(line.get("features")),
         )
 
@@ -77,11 +75,3 @@ def cached(claims: Iterable[ResourceClaim]) -> list[ResourceClaim]:
     for claim in claims:
         kept.setdefault((claim.metadata.namespace, claim.metadata.name), claim)
     return list(kept.values())
-
-
-def objects(line: Line, name: str, kind: type[T]) -> list[T]:
-    """Read a member that is a list of objects. Raises ``InvalidInput``, naming the member."""
-    try:
-        return decode_list(kind, line.raw(name))
-    except InvalidMember as problem:
-        raise problem.below(name) from problem

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 
 from dragoman_allocator.allocation import Allocator
-from dragoman_allocator.batch.allocate import World, objects
+from dragoman_allocator.batch.allocate import World
 from dragoman_allocator.batch.line import Line
 from dragoman_allocator.errors import AllocationFailed, FailedOnNode, InvalidInput
 from dragoman_allocator.objects import Node, ResourceClaim
@@ -15,8 +15,8 @@ from dragoman_allocator.objects.meta import JsonObject
 
 def answer(line: Line) -> JsonObject:
     """Answer with ``elapsedMs`` and counts. Raises ``InvalidInput``."""
-    nodes = objects(line, "nodes", Node)
-    claims = objects(line, "claims", ResourceClaim)
+    nodes = line.objects("nodes", Node)
+    claims = line.objects("claims", ResourceClaim)
     world = World.of(line)
     begin = time.perf_counter()
     allocator = world.allocator()

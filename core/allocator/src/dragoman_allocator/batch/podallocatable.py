@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final, TypeVar
 
 from dragoman_allocator import accounting
 from dragoman_allocator.accounting import Attempt, Status
 from dragoman_allocator.allocation import Allocator
 from dragoman_allocator.batch import patience
-from dragoman_allocator.batch.allocate import cached, objects
+from dragoman_allocator.batch.allocate import cached
 from dragoman_allocator.batch.line import Line
-from dragoman_allocator.decode import decode, to_json
+from dragoman_allocator.decode import to_json
 from dragoman_allocator.errors import InvalidInput
 from dragoman_allocator.features import Features
-from dragoman_allocator.objects import DeviceClass, DeviceTaintRule, Node, Pod, ResourceClaim, ResourceSlice
+from dragoman_allocator.objects import DeviceClass, DeviceTaintRule, Node, Pod, ResourceClaim, ResourceSlice, Struct
 from dragoman_allocator.objects.meta import JsonObject
+
+S = TypeVar("S", bound=Struct)
 
 NOW: Final = datetime(2100, 1, 1, tzinfo=UTC)
 """The time of every answer: a claim that waits for a device to bind and has a time stamp is late."""
@@ -25,11 +27,11 @@ def answer(line: Line) -> JsonObject:
     """Answer with what each step said, the allocations and the amounts. Raises ``InvalidInput``."""
     give_up = patience.until(patience.SECONDS)
     features = Features.of(line.get("gates"))
-    claims = objects(line, "claims", ResourceClaim)
-    everything = cached([*claims, *objects(line, "allocatedClaims", ResourceClaim)])
-    classes = objects(line, "classes", DeviceClass)
-    slices = objects(line, "slices", ResourceSlice)
-    rules = objects(line, "taintRules", DeviceTaintRule)
+    claims = line.objects("claims", ResourceClaim)
+    everything = cached([*claims, *line.objects("allocatedClaims", ResourceClaim)])
+    classes = line.objects("classes", DeviceClass)
+    slices = line.objects("slices", ResourceSlice)
+    rules = line.objects("taintRules", DeviceTaintRule)
     cluster = accounting.Cluster(
         claims=accounting.Claims(everything),
         classes=classes,
@@ -38,20 +40,17 @@ def answer(line: Line) -> JsonObject:
         features=features,
         now=NOW,
     )
-    pod = accounting.complete(_object(line, "pod", Pod))
-    pods = [accounting.complete(each) for each in objects(line, "pods", Pod)]
-    attempt = cluster.try_pod(pod, _object(line, "node", Node), pods, give_up=give_up)
+    pod = accounting.complete(_given(line, "pod", Pod))
+    pods = [accounting.complete(each) for each in line.objects("pods", Pod)]
+    attempt = cluster.try_pod(pod, _given(line, "node", Node), pods, give_up=give_up)
     return _steps(attempt) | _taken(attempt, claims) | _amounts(attempt, pod, features)
 
 
-def _object(line: Line, name: str, kind: type[Any]) -> Any:
-    raw = line.raw(name)
-    if raw is None:
+def _given(line: Line, name: str, kind: type[S]) -> S:
+    value = line.object(name, kind)
+    if value is None:
         raise InvalidInput(f"{name} is missing")
-    try:
-        return decode(kind, raw)
-    except InvalidInput as problem:
-        raise InvalidInput(f"{name}: {problem}") from problem
+    return value
 
 
 def _steps(attempt: Attempt) -> JsonObject:

@@ -24,28 +24,16 @@ _PATTERNS = ("matches", "find", "findAll")
 
 def conjunction(terms: tuple[Evaluate, ...]) -> Evaluate:
     """Evaluate ``a && b && c``: false if any term is false, also where another one fails."""
-
-    def run(frame: Frame) -> bool:
-        failure: EvaluationError | None = None
-        for term in terms:
-            try:
-                value = term(frame)
-            except EvaluationError as error:
-                failure = failure or error
-                continue
-            if value is False:
-                return False
-            if value is not True:
-                failure = failure or no_such_overload()
-        if failure is not None:
-            raise failure.with_traceback(None)
-        return True
-
-    return run
+    return _absorbing(terms, decisive=False)
 
 
 def disjunction(terms: tuple[Evaluate, ...]) -> Evaluate:
     """Evaluate ``a || b || c``: true if any term is true, also where another one fails."""
+    return _absorbing(terms, decisive=True)
+
+
+def _absorbing(terms: tuple[Evaluate, ...], *, decisive: bool) -> Evaluate:
+    other = not decisive
 
     def run(frame: Frame) -> bool:
         failure: EvaluationError | None = None
@@ -55,13 +43,13 @@ def disjunction(terms: tuple[Evaluate, ...]) -> Evaluate:
             except EvaluationError as error:
                 failure = failure or error
                 continue
-            if value is True:
-                return True
-            if value is not False:
+            if value is decisive:
+                return not other
+            if value is not other:
                 failure = failure or no_such_overload()
         if failure is not None:
             raise failure.with_traceback(None)
-        return False
+        return other
 
     return run
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from dragoman_allocator.conversion import REQUEST_MEMBERS
 from dragoman_allocator.objects.meta import JsonObject
 from dragoman_allocator.validation.instants import Instant
 from dragoman_allocator.validation.reading import Reading
@@ -13,16 +14,6 @@ NOW: Final = Instant(0)
 """Stands for the time of the write in ``timeAdded``, so that nothing depends on a clock."""
 
 LIMIT: Final = 100
-_REQUEST: Final = (
-    "deviceClassName",
-    "selectors",
-    "allocationMode",
-    "count",
-    "adminAccess",
-    "tolerations",
-    "capacity",
-    "derivedAttributes",
-)
 
 
 def internal(reading: Reading) -> JsonObject:
@@ -103,7 +94,7 @@ def _mode(asking: JsonObject) -> None:
 
 def _nested(request: JsonObject) -> None:
     """Move what v1beta1 has in the request itself to ``exactly``; without a class nothing is defaulted."""
-    found = {key: request.pop(key) for key in _REQUEST if key in request}
+    found = {key: request.pop(key) for key in REQUEST_MEMBERS if key in request}
     if found:
         request["exactly"] = found
 
