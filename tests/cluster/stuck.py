@@ -152,7 +152,7 @@ STUCK = {
     "there is no such class": Kind(
         parts=[part("s", device("d1"))],
         scheduler=f"device class {CLASS} does not exist",
-        reason=f'deviceclass.resource.k8s.io "{CLASS}" not found',
+        reason=f"device class {CLASS} does not exist",
         cure=lambda case: case.create(THE_CLASS),
     ),
     "a selector is false everywhere": Kind(

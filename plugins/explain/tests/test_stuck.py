@@ -47,7 +47,14 @@ SHARED = device("d1", allowMultipleAllocations=True, capacity={"bw": {"value": "
 SHARE: dict[str, Any] = {"shareID": "11111111-2222-4333-8444-555555555555", "consumedCapacity": {"bw": "8G"}}
 
 STUCK = {
-    "no class": ([node(), TWO, claim()], "could not retrieve device class nic"),
+    "no class": (
+        [node(), TWO, claim()],
+        "stuck because claim default/mine, request r: device class nic does not exist",
+    ),
+    "no class of an alternative": (
+        [node(), NIC, TWO, claim("mine", {"name": "r", "firstAvailable": [{"name": "s", "deviceClassName": "gone"}]})],
+        "stuck because claim default/mine, request r/s: device class gone does not exist",
+    ),
     "selector false everywhere": (
         [node(), NIC, TWO, claim("mine", request(selectors=cel(f'device.attributes["{DRIVER}"].numa == 7')))],
         'none of 2 fits: 2 request selector; nearest: d1: selector #0 of the request is false: device.attributes["',
@@ -186,6 +193,29 @@ def test_a_pod_whose_claim_or_template_is_missing_says_so(wanted: Json, reason: 
     report, code = explained(tmp_path, "pod/web", node(), NIC, TWO, pod("web", wanted))
     assert code == 3
     assert reason in report["text"]
+
+
+def test_everything_that_a_pod_lacks_is_told_at_once_in_the_order_of_its_claims(tmp_path: Path) -> None:
+    wanted: list[Json] = [
+        {"name": "a", "resourceClaimName": "gone"},
+        {"name": "b", "resourceClaimTemplateName": "nics"},
+        {"name": "c", "resourceClaimName": "classless"},
+        {"name": "d", "resourceClaimTemplateName": "none"},
+        {"name": "e", "resourceClaimName": "going"},
+    ]
+    classless = claim("classless", request("q", deviceClassName="x"), request("r", deviceClassName="y"))
+    going = claim("going")
+    going["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    report, code = explained(tmp_path, "pod/web", node(), NIC, TWO, template(), classless, going, pod("web", *wanted))
+    assert code == 3
+    assert report["text"] == (
+        'stuck because could not find ResourceClaim "default/gone"; '
+        "ResourceClaim not created yet: the claim controller has made none for its claim b from template nics; "
+        "claim default/classless, request q: device class x does not exist; "
+        "claim default/classless, request r: device class y does not exist; "
+        "its claim d cannot be made: ResourceClaimTemplate default/none does not exist; "
+        'resourceclaim "going" is being deleted'
+    )
 
 
 def test_a_pod_that_its_node_has_no_memory_for_says_so(tmp_path: Path) -> None:

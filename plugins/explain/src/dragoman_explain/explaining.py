@@ -33,7 +33,8 @@ def _report(world: World, found: Subject, nearest: int | None) -> Report:
             return Report(
                 key=found.key, state=State.ALLOCATED, text=text, notes=found.notes, held=given, evictions=gone
             )
-    nodes = at_all(Trying(world, found, nearest=nearest), _devices(world)) if found.claims or found.extended else []
+    triable = found.triable and (found.claims or found.extended)
+    nodes = at_all(Trying(world, found, nearest=nearest), _devices(world)) if triable else []
     state, text = _verdict(found, nodes)
     return Report(
         key=found.key,
@@ -57,9 +58,9 @@ def _verdict(found: Subject, nodes: Sequence[NodeReport]) -> tuple[State, str]:
     fits = [each for each in nodes if each.state is State.FITS]
     # The scheduler ends its attempt at such an error, whatever it found on other nodes.
     fatal = next((each for each in nodes if each.fatal), None)
-    if found.blocked is not None:
+    if found.blocked:
         then = f"; once that is put right, it would fit on {_on(fits, nodes)}" if fits and fatal is None else ""
-        return State.STUCK, f"stuck because {found.blocked}{then}"
+        return State.STUCK, f"stuck because {'; '.join(dict.fromkeys(found.blocked))}{then}"
     if fatal is not None:
         return State.STUCK, f"stuck on every node because {fatal.text}"
     if fits:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
@@ -22,17 +22,19 @@ CLUSTER = "the cluster"
 
 @dataclass(slots=True)
 class Subject:
-    """``claims`` of the subject, those ``made`` for it beforehand too; ``blocked``: why nothing is allocated yet.
+    """``claims`` of the subject, those ``made`` for it beforehand too; ``blocked``: all that keeps it from a node.
 
-    ``extended``: a pod that wants extended resources which devices provide (KEP-5004).
+    ``extended``: a pod that wants extended resources which devices provide (KEP-5004). ``triable``: it can be said what
+    would be allocated for it, which it cannot without one of its claims or of their classes.
     """
 
     key: Key
     claims: list[ResourceClaim] = field(default_factory=list)
     pod: Pod | None = None
-    blocked: str | None = None
+    blocked: list[str] = field(default_factory=list)
     made: list[ResourceClaim] = field(default_factory=list)
     extended: bool = False
+    triable: bool = True
     notes: list[str] = field(default_factory=list)
 
 
@@ -48,42 +50,83 @@ def subject(world: World, store: Store, key: Key, *, new: bool) -> Subject:
     if key.kind == "Pod":
         _pod(found, world, store, new=new)
     elif key.kind == "ResourceClaimTemplate":
-        found.blocked = _refused(found, world, key, manifest)
-        found.claims = found.made = [_made(world, key, Metadata(name=f"{key.name}-…", namespace=key.namespace))]
+        found.made = [_made(world, key, Metadata(name=f"{key.name}-…", namespace=key.namespace))]
+        found.blocked += _refused(found, world, key, manifest)
+        _take(found, world, found.made[0])
     else:
-        found.claims = [world.claims[key]]
-        if found.claims[0].status.allocation is None:
-            found.blocked = _refused(found, world, key, manifest)
-            if found.claims[0].metadata.deletion_timestamp is not None:
-                found.blocked = "it is being deleted"
+        claim = world.claims[key]
+        if claim.status.allocation is None:
+            found.blocked += _refused(found, world, key, manifest)
+            found.blocked += ["it is being deleted"] if claim.metadata.deletion_timestamp is not None else []
+        _take(found, world, claim)
     return found
 
 
+def _take(found: Subject, world: World, claim: ResourceClaim) -> None:
+    """Add a claim. Without its classes the scheduler looks at no node, so it is not tried on any."""
+    found.claims.append(claim)
+    if claim.status.allocation is None and (faults := _without_class(claim, world)):
+        found.blocked += faults
+        found.triable = False
+
+
+def _without_class(claim: ResourceClaim, world: World) -> list[str]:
+    known = {each.metadata.name for each in world.classes}
+    where = f"claim {claim.metadata.namespace}/{claim.metadata.name}"
+    return [
+        f"{where}, request {request}: device class {name} does not exist"
+        for request, name in _classes(claim)
+        if name and name not in known
+    ]
+
+
+def _classes(claim: ResourceClaim) -> Iterator[tuple[str, str]]:
+    for request in claim.spec.devices.requests or ():
+        if request.exactly is not None:
+            yield request.name, request.exactly.device_class_name
+        for sub in request.first_available or ():
+            yield f"{request.name}/{sub.name}", sub.device_class_name
+
+
 def _pod(found: Subject, world: World, store: Store, *, new: bool) -> None:
-    found.pod = pod = world.pods[found.key]
+    pod = world.pods[found.key]
+    wanted = pod.spec.resource_claims or ()
     found.extended = world.extended.wanted_by(pod)
-    missing = [each for each in pod.spec.resource_claims or () if _is_missing(pod, each)]
-    for each in missing:
-        template = Key("ResourceClaimTemplate", found.key.namespace, each.resource_claim_template_name or "")
-        if template not in world.templates:
-            found.blocked = f"its claim {each.name} cannot be made: {template} does not exist"
-            return
-        refused = _refused(found, world, template, store.objects[template])
-        if refused is not None:
-            found.blocked = f"its claim {each.name} cannot be made from template {template.name}: {refused}"
-            return
-    if missing:
-        found.made, found.pod = _generated(world, pod, missing)
-        if not new:
-            name, template_name = missing[0].name, missing[0].resource_claim_template_name
-            found.blocked = (
-                f"ResourceClaim not created yet: the claim controller has made none for its claim {name} from "
-                f"template {template_name}"
+    missing = [each for each in wanted if _is_missing(pod, each)]
+    unmakable = {each.name: why for each in missing if (why := _unmakable(found, world, store, each))}
+    found.made, found.pod = _generated(world, pod, [each for each in missing if each.name not in unmakable])
+    claims = Claims([*world.claims.values(), *found.made])
+    for each in wanted:
+        if each.name in unmakable:
+            found.blocked.append(unmakable[each.name])
+            found.triable = False
+            continue
+        if each in missing and not new:
+            found.blocked.append(
+                f"ResourceClaim not created yet: the claim controller has made none for its claim {each.name} from "
+                f"template {each.resource_claim_template_name}"
             )
+        _take_of_pod(found, world, claims, each)
+
+
+def _take_of_pod(found: Subject, world: World, claims: Claims, wanted: PodClaim) -> None:
     try:
-        found.claims = [claim for _, claim in Claims([*world.claims.values(), *found.made]).of_pod(found.pod)]
+        claim = claims.claim(found.pod, wanted) if found.pod is not None else None
     except UnusableClaim as error:
-        found.blocked = str(error)
+        found.blocked.append(str(error))
+        found.triable = False
+        return
+    if claim is not None:
+        _take(found, world, claim)
+
+
+def _unmakable(found: Subject, world: World, store: Store, wanted: PodClaim) -> str | None:
+    """Say why no claim can be made for a pod."""
+    template = Key("ResourceClaimTemplate", found.key.namespace, wanted.resource_claim_template_name or "")
+    if template not in world.templates:
+        return f"its claim {wanted.name} cannot be made: {template} does not exist"
+    refused = _refused(found, world, template, store.objects[template])
+    return f"its claim {wanted.name} cannot be made from template {template.name}: {refused[0]}" if refused else None
 
 
 def _is_missing(pod: Pod, wanted: PodClaim) -> bool:
@@ -108,10 +151,10 @@ def _made(world: World, template: Key, metadata: Metadata) -> ResourceClaim:
     return ResourceClaim(metadata=metadata, spec=world.templates[template].spec.spec)
 
 
-def _refused(found: Subject, world: World, key: Key, manifest: Manifest) -> str | None:
-    """Say why the API server would refuse a manifest; what a cluster holds, it has taken."""
+def _refused(found: Subject, world: World, key: Key, manifest: Manifest) -> list[str]:
+    """Say in one sentence why the API server would refuse a manifest; what a cluster holds, it has taken."""
     if manifest.source == CLUSTER:
-        return None
+        return []
     body = {name: value for name, value in manifest.body.items() if name != "status"}
     report = check(body, features=world.features, admin=world.admin.get(key.namespace, True))
     found.notes += [f"{manifest.source}: there is no field {path}" for path in report.unknown]
@@ -120,6 +163,6 @@ def _refused(found: Subject, world: World, key: Key, manifest: Manifest) -> str 
             f"admin access needs label {ADMIN_LABEL}=true of namespace {key.namespace}, which is not given"
         )
     if not report.errors:
-        return None
+        return []
     more = f" (and {len(report.errors) - 1} more)" if len(report.errors) > 1 else ""
-    return f"the API server refuses it: {report.errors[0]}{more}"
+    return [f"the API server refuses it: {report.errors[0]}{more}"]
