@@ -236,3 +236,49 @@ def test_a_kind_that_is_no_text_is_passed_over_like_an_unknown_one(tmp_path: Pat
     result = CliRunner().invoke(main, ["config", "check", str(file)])
     assert result.exit_code == 0
     assert "a is not checked" in result.output
+
+
+@pytest.mark.parametrize(
+    ("document", "fault"),
+    [
+        ("kind: List\nitems: [3, {kind: Pod}]", "items[0]: must be an object"),
+        ("kind: List\nitems: [{kind: List, items: [null]}]", "items[0].items[0]: must be an object"),
+        ("kind: List\nitems: {a: b}", "items: must be a list"),
+        ("kind: List\nitems: [{metadata: {name: a}}]", "items[0]: has no kind"),
+    ],
+)
+def test_a_list_of_what_are_no_objects_is_a_fault(tmp_path: Path, document: str, fault: str) -> None:
+    file = tmp_path / "m.yaml"
+    file.write_text(document)
+    result = check(file)
+    assert (result.exit_code, result.stdout) == (1, f"{file}: {fault}\n")
+
+
+def test_items_of_a_typed_list_are_of_its_kind(tmp_path: Path) -> None:
+    file = tmp_path / "m.yaml"
+    file.write_text("kind: DeviceClassList\nitems: [{metadata: {name: c}, spec: {config: 7}}]")
+    assert check(file).stdout == f"{file}: DeviceClass c: spec.config: must be a list\n"
+
+
+def test_node_configs_in_a_list_are_checked_as_settings(tmp_path: Path) -> None:
+    file = tmp_path / "m.yaml"
+    file.write_text("kind: List\nitems: [{kind: NodeConfig, spec: {podUid: [1]}}, {kind: NodeConfig, spec: {}}]")
+    result = check(file)
+    assert result.exit_code == 1
+    assert result.stdout.startswith(f"{file}: podUid: ")
+
+
+@pytest.mark.parametrize(
+    ("entry", "fault"),
+    [
+        ("7", "spec.config[0]: must be an object"),
+        ("{opaque: text}", "spec.config[0].opaque: must be an object"),
+        ("{opaque: {parameters: {}}}", "spec.config[0].opaque.driver: must name a driver"),
+    ],
+)
+def test_configuration_that_is_not_built_as_the_api_says_is_a_fault(tmp_path: Path, entry: str, fault: str) -> None:
+    file = tmp_path / "m.yaml"
+    file.write_text(f"kind: DeviceClass\nmetadata: {{name: c}}\nspec: {{config: [{entry}, [1]]}}\n")
+    result = check(file, args=("--driver", "a.example.com"))
+    second = "spec.config[1]: must be an object"
+    assert result.stdout.splitlines() == [f"{file}: DeviceClass c: {each}" for each in (fault, second)]

@@ -88,7 +88,7 @@ class _Checker:
             self.faults += error.faults
             return
         for document in found or [{}]:
-            if not isinstance(document, Mapping) or document.get("kind") in (None, KIND):
+            if not isinstance(document, Mapping) or document.get("kind") is None:
                 self._settings(str(path), document)
                 continue
             for each in manifests.objects(document):
@@ -100,17 +100,22 @@ class _Checker:
         names = sorted({driver} if driver else self._drivers or {Settings().driver_name})
         for path, manifest in self._manifests:
             layer = f"{path}: {manifests.title(manifest)}"
+            found, faults = manifests.entries(manifest)
             for name in names:
-                faults = manifests.check(manifest, name, kinds)
-                self.faults += [LayeredFault(fault.path, fault.message, layer) for fault in faults]
-            self.notes += [f"{layer}: {note}" for note in manifests.foreign(manifest, names)]
+                faults += manifests.check(found, name, kinds)
+            self.faults += [LayeredFault(fault.path, fault.message, layer) for fault in faults]
+            self.notes += [f"{layer}: {note}" for note in manifests.foreign(found, names)]
 
-    def _sort(self, path: str, manifest: Mapping[str, Any]) -> None:
-        if str(manifest.get("kind")) in manifests.KINDS:
+    def _sort(self, path: str, found: Mapping[str, Any] | Fault) -> None:
+        if isinstance(found, Fault):
+            self.faults.append(LayeredFault(found.path, found.message, path))
+        elif found["kind"] == KIND:
+            self._settings(path, found)
+        elif str(found["kind"]) in manifests.KINDS:
             self.checked += 1
-            self._manifests.append((path, manifest))
+            self._manifests.append((path, found))
         else:
-            self.notes.append(f"{path}: {manifests.title(manifest)} is not checked: it holds no parameters")
+            self.notes.append(f"{path}: {manifests.title(found)} is not checked: it holds no parameters")
 
     def _settings(self, path: str, document: Any) -> None:
         self.checked += 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,16 +30,23 @@ class Entry:
     parameters: Any
 
 
-def objects(document: Any) -> Iterator[Mapping[str, Any]]:
-    """Give the objects of a document: itself, or the items of a List."""
+def objects(document: Any, path: str = "") -> Iterator[Mapping[str, Any] | Fault]:
+    """Give the objects of a document: itself, or the items of a List; and what is no object, with its path."""
     if not isinstance(document, Mapping):
+        yield Fault(path, "must be an object")
         return
-    items = document.get("items")
-    if str(document.get("kind", "")).endswith("List") and isinstance(items, list):
-        for item in items:
-            yield from objects(item)
-    else:
-        yield document
+    kind, items = str(document.get("kind", "")), document.get("items")
+    if not kind.endswith("List"):
+        yield document if "kind" in document else Fault(path, "has no kind")
+        return
+    here = below(path, "items")
+    if not isinstance(items, list | None):
+        yield Fault(here, "must be a list")
+        return
+    # Items of a typed list carry no kind of their own.
+    of = {} if kind == "List" else {"kind": kind.removesuffix("List")}
+    for index, item in enumerate(items or ()):
+        yield from objects({**of, **item} if isinstance(item, Mapping) else item, f"{here}[{index}]")
 
 
 def title(manifest: Mapping[str, Any]) -> str:
@@ -50,49 +57,56 @@ def title(manifest: Mapping[str, Any]) -> str:
     return f"{manifest.get('kind')} {'/'.join(str(part) for part in parts if part)}".rstrip()
 
 
-def check(manifest: Mapping[str, Any], driver: str, kinds: Sequence[Kind]) -> list[Fault]:
-    """Check all parameters of this driver in an object of one of ``KINDS``. Gives the faults with their paths."""
-    try:
-        own = [entry for entry in entries(manifest) if entry.driver == driver]
-    except InvalidConfig as error:
-        return list(error.faults)
+def check(found: Iterable[Entry], driver: str, kinds: Sequence[Kind]) -> list[Fault]:
+    """Check the parameters of this driver. Gives the faults with their paths."""
     return [
-        Fault(below(entry.path, fault.path), fault.message) for entry in own for fault in parameter_faults(entry, kinds)
+        Fault(below(entry.path, fault.path), fault.message)
+        for entry in found
+        if entry.driver == driver
+        for fault in parameter_faults(entry, kinds)
     ]
 
 
-def foreign(manifest: Mapping[str, Any], drivers: Collection[str]) -> list[str]:
+def foreign(found: Iterable[Entry], drivers: Collection[str]) -> list[str]:
     """Say which parameters are for other drivers: these are not checked, and a misspelt driver is one of them."""
-    try:
-        others = [entry for entry in entries(manifest) if entry.driver not in drivers]
-    except InvalidConfig:
-        return []
     wanted = " or ".join(drivers)
-    return [f"{entry.path} is not checked: it is for driver {entry.driver}, not {wanted}" for entry in others]
+    return [
+        f"{entry.path} is not checked: it is for driver {entry.driver}, not {wanted}"
+        for entry in found
+        if entry.driver not in drivers
+    ]
 
 
-def entries(manifest: Mapping[str, Any]) -> Iterator[Entry]:
-    """Give the opaque entries of all drivers. Raises ``InvalidConfig`` where the object is not one of the API."""
+def entries(manifest: Mapping[str, Any]) -> tuple[list[Entry], list[Fault]]:
+    """Give the opaque entries of all drivers in an object of one of ``KINDS``, and where it is not one of the API."""
     kind = manifest["kind"]
     here: Any = manifest
     for depth, key in enumerate(_CONFIG[kind]):
         if not isinstance(here, Mapping):
-            raise InvalidConfig.at(".".join(_CONFIG[kind][:depth]), "must be an object")
+            return [], [Fault(".".join(_CONFIG[kind][:depth]), "must be an object")]
         here = here.get(key)
         if here is None:
-            return
+            return [], []
     base = ".".join(_CONFIG[kind])
     if not isinstance(here, list):
-        raise InvalidConfig.at(base, "must be a list")
-    for index, item in enumerate(here):
-        opaque = item.get("opaque") if isinstance(item, Mapping) else None
-        if isinstance(opaque, Mapping):
-            yield Entry(
-                path=f"{base}[{index}].opaque.parameters",
-                source="FromClass" if kind == "DeviceClass" else "FromClaim",
-                driver=str(opaque.get("driver", "")),
-                parameters=opaque.get("parameters"),
-            )
+        return [], [Fault(base, "must be a list")]
+    source = "FromClass" if kind == "DeviceClass" else "FromClaim"
+    found = [_entry(f"{base}[{index}]", source, item) for index, item in enumerate(here)]
+    return [each for each in found if isinstance(each, Entry)], [each for each in found if isinstance(each, Fault)]
+
+
+def _entry(path: str, source: str, item: Any) -> Entry | Fault | None:
+    if not isinstance(item, Mapping):
+        return Fault(path, "must be an object")
+    opaque = item.get("opaque")
+    if opaque is None:
+        return None
+    if not isinstance(opaque, Mapping):
+        return Fault(f"{path}.opaque", "must be an object")
+    driver = opaque.get("driver")
+    if not isinstance(driver, str) or not driver:
+        return Fault(f"{path}.opaque.driver", "must name a driver")
+    return Entry(path=f"{path}.opaque.parameters", source=source, driver=driver, parameters=opaque.get("parameters"))
 
 
 def parameter_faults(entry: Entry, kinds: Sequence[Kind]) -> list[Fault]:
