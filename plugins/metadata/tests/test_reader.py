@@ -1,3 +1,6 @@
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -142,3 +145,53 @@ def test_show_of_nothing_is_one_clear_line_and_exit_code_1(tmp_path: Path, capsy
         printed = capsys.readouterr()
         assert printed.out == ""
         assert len(printed.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unbuffered"), [(["--help"], ""), (["show"], ""), (["show"], "1")], ids=["help", "show", "unbuffered"]
+)
+def test_output_on_a_full_disk_is_one_line_and_exit_code_1(
+    tmp_path: Path, arguments: list[str], unbuffered: str
+) -> None:
+    put(tmp_path, "resourceclaims/c/r/d-metadata.json", one("d", "a"))
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = run(tmp_path, arguments, unbuffered, full.fileno())
+    assert (done.returncode, done.stderr) == (1, "dragoman-metadata: cannot write: No space left on device\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unbuffered"), [(["--help"], ""), (["show"], ""), (["show"], "1")], ids=["help", "show", "unbuffered"]
+)
+def test_output_that_nobody_reads_any_more_is_exit_code_1_without_a_word(
+    tmp_path: Path, arguments: list[str], unbuffered: str
+) -> None:
+    put(tmp_path, "resourceclaims/c/r/d-metadata.json", one("d", "a"))
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = run(tmp_path, arguments, unbuffered, writer)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+def run(base: Path, arguments: list[str], unbuffered: str, stdout: int) -> subprocess.CompletedProcess[str]:
+    """Run the command as a shell does."""
+    where = ["--base", str(base)] if "show" in arguments else []
+    return subprocess.run(
+        [sys.executable, "-m", "dragoman_metadata.cli", *arguments, *where],
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+    )
+
+
+@pytest.mark.parametrize("form", [["--get", "name"], ["-o", "json"]], ids=" ".join)
+def test_half_a_character_is_shown_as_the_sign_for_one_that_is_unknown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], form: list[str]
+) -> None:
+    put(tmp_path, "resourceclaims/c/r/d-metadata.json", one("d", "a"))
+    file = tmp_path / "resourceclaims/c/r/d-metadata.json"
+    file.write_text(file.read_text().replace('"fast"', '"name": {"string": "x\\ud800y"}, "fast"'))
+    assert main(["show", "--base", str(tmp_path), *form]) == 0
+    assert "x\ufffdy" in capsys.readouterr().out

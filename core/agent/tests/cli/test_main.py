@@ -134,3 +134,23 @@ def test_a_plugin_that_cannot_be_made_is_one_line_whatever_is_asked(
     told = done.stderr.splitlines()
     assert told[0] == "Warning: plugin unmakable of dragoman-unmakable 1.0: create raised RuntimeError: no way"
     assert len(told) == 1 + lines
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
+@pytest.mark.parametrize("arguments", [["--help"], ["config", "show"]], ids=" ".join)
+def test_output_on_a_full_disk_is_one_line_and_exit_code_1(arguments: list[str], unbuffered: str) -> None:
+    command = [sys.executable, "-m", "dragoman", *arguments]
+    environ = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, env=environ)
+    assert (done.returncode, done.stderr) == (1, "Error: cannot write: No space left on device\n")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["config", "show"]], ids=" ".join)
+def test_output_that_nobody_reads_any_more_is_exit_code_1_without_a_word(arguments: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "dragoman", *arguments]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, "")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +18,22 @@ from dragoman_metadata.validation import validate
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; give the exit code: 0 shown, 1 no metadata or not readable, 2 wrong usage."""
+    """Run the command; give the exit code: 0 shown, 1 no metadata, not readable or not written, 2 wrong usage."""
+    try:
+        try:
+            return _show(arguments)
+        finally:
+            # What is flushed at exit only fails too late to be told.
+            sys.stdout.flush()
+    except OSError as error:
+        if error.errno != errno.EPIPE:
+            sys.stderr.write(f"dragoman-metadata: cannot write: {error.strerror}\n")
+        # Otherwise the interpreter tries again at exit, and complains in its own way.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _show(arguments: Sequence[str] | None) -> int:
     options = _parser().parse_args(arguments)
     try:
         metadata = _read(options)

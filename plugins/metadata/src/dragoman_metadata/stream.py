@@ -66,11 +66,21 @@ def _documents(content: bytes, where: str) -> Iterator[Mapping[str, Any]]:
         position += len(text[position:]) - len(text[position:].lstrip())
         try:
             document, position = decoder.raw_decode(text, position)
+            document = _whole(document) if "\\u" in text else document
         except (ValueError, RecursionError) as error:
             raise MalformedMetadata(f"{where} is not JSON: {error}") from None
         if not isinstance(document, dict):
             raise MalformedMetadata(f"{where}: a document is no JSON object")
         yield document
+
+
+def _whole(value: Any) -> Any:
+    """Put U+FFFD in the place of half a surrogate pair, as Go's decoder does: JSON may escape it, and no text holds it."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {_whole(key): _whole(each) for key, each in value.items()}
+    return [_whole(each) for each in value] if isinstance(value, list) else value
 
 
 def _text(document: Mapping[str, Any], key: str, where: str) -> str:

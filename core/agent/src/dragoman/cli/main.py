@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman import logs
+from dragoman.cli.output import FULL, complete
 from dragoman_hookspecs import Cluster, DragomanError
 
 if TYPE_CHECKING:
@@ -90,6 +91,11 @@ class Program(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(sorted(lines.items()))
 
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the program; output that cannot be written is an error."""
+        with complete():
+            return super().main(*args, **kwargs)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; errors become one line."""
         try:
@@ -99,7 +105,7 @@ class Program(click.Group):
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
         except Exception as error:
-            if ctx.params["debug"]:
+            if ctx.params["debug"] or (isinstance(error, OSError) and error.errno in FULL and not error.filename):
                 raise
             what = f"{type(error).__name__}: {error}".rstrip(": ")
             raise Failure(f"unexpected {what} (dragoman --debug … shows where)") from error

@@ -2,18 +2,45 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
+import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import click
+
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+"""Errors of output that does not fit where it goes."""
 
 
 def output_option(*more: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give the option ``-o``: ``table`` or ``json``, and what a command offers beside them."""
     formats = click.Choice(["table", "json", *more])
     return click.option("-o", "--output", type=formats, default="table", show_default=True, help="Form of the output.")
+
+
+@contextlib.contextmanager
+def complete() -> Iterator[None]:
+    """End the program with one line and exit code 1 where not all of its output could be written."""
+    try:
+        try:
+            yield
+        finally:
+            # What is flushed at exit only fails too late to be told.
+            if sys.stdout is not None:
+                sys.stdout.flush()
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        with contextlib.suppress(OSError):
+            click.echo(f"Error: cannot write: {error.strerror}", err=True)
+        # Otherwise the interpreter tries again at exit, and complains in its own way.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(1) from None
 
 
 def show(columns: Sequence[str], rows: Iterable[Sequence[Any]], output: str = "table") -> None:
