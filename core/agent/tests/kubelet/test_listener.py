@@ -30,6 +30,10 @@ def names_in(folder: Path) -> list[str]:
     return sorted(entry.name for entry in folder.iterdir())
 
 
+def descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
 async def answers(rig: Any, path: Path) -> bool:
     info = await rig.call(path, messages, "Registration.GetInfo", messages.InfoRequest())
     return bool(info.name == "it")
@@ -126,10 +130,22 @@ async def test_a_file_that_others_put_in_place_is_not_removed_at_the_end(root: P
     assert path.read_text() == "somebody else's"
 
 
-async def test_a_folder_in_the_way_of_the_socket_is_named(root: Path) -> None:
+async def test_a_folder_in_the_way_of_the_socket_is_named_and_trying_again_and_again_leaves_nothing_behind(
+    rig: Any, root: Path
+) -> None:
     path = root / "x.sock"
     path.mkdir()
     listener = listener_at(path)
-    with pytest.raises(SocketFailed, match=str(path)):
-        await listener.open()
+
+    async def fails() -> int:
+        with pytest.raises(SocketFailed, match=str(path)):
+            await listener.open()
+        return descriptors()
+
+    first = await fails()
+    assert [await fails() for _ in range(3)] == [first] * 3
+    assert names_in(root) == ["x.sock"]
+    path.rmdir()
+    await listener.open()
+    assert await answers(rig, path)
     await listener.close(0)

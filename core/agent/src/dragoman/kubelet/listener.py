@@ -47,9 +47,15 @@ class Listener:
         make_folder(self.path.parent, own=self._own_folder)
         server = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
         server.add_generic_rpc_handlers(self._services)
-        self._put_in_place(self._bind(server))
+        hidden = self._bind(server)
         self._servers.append(server)
+        # Started first: gRPC gives the socket of a server that never was back to nobody.
         await server.start()
+        try:
+            self._put_in_place(hidden)
+        except SocketFailed:
+            await self._end(server, grace=0)
+            raise
         logger.info("listening on {}", self.path)
         for old in self._servers[:-KEPT_SERVERS]:
             await self._end(old, grace=0)
