@@ -73,6 +73,31 @@ def test_a_plugin_with_strict_settings_stops_the_start_in_one_line(site: Any, co
     )
 
 
+def test_two_plugins_that_share_a_wrong_section_are_both_loaded_when_it_is_good(site: Any, context: Any) -> None:
+    source = """
+        @dataclass(frozen=True)
+        class Size:
+            count: int = 2
+        class Files:
+            def __init__(self, context, settings):
+                pass
+            @hookimpl
+            def write_metadata(self, request):
+                return WrittenMetadata()
+            @hookimpl
+            def remove_metadata(self, request):
+                return None
+        plugin = tuple(Writer(settings_key="files", settings=Size, create=Files) for _ in range(2))
+    """
+    site.install("dragoman-files", source)
+    plugins = load(site.entry_points(), Sections(others={"files": {"count": "1"}}), context=context)
+    assert [status.state for status in plugins.statuses] == [PluginState.INVALID_SETTINGS] * 2
+    assert plugins.revive(Sections(others={"files": {"count": "2"}})) == []
+    assert len(plugins.revive(Sections(others={"files": {"count": 1}}))) == 2
+    assert [status.state for status in plugins.statuses] == [PluginState.LOADED] * 2
+    assert plugins.revive(Sections()) == []
+
+
 def test_a_settings_check_of_the_plugin_that_breaks_is_a_fault_of_the_plugin(site: Any, context: Any) -> None:
     source = """
         @dataclass(frozen=True)

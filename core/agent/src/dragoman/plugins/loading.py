@@ -67,6 +67,8 @@ class PluginSet:
     statuses: tuple[PluginStatus, ...]
     descriptors: tuple[Descriptor, ...]
     """Every descriptor that could be read, also of plugins whose settings were refused."""
+    refused: tuple[tuple[PluginStatus, Descriptor], ...]
+    """The plugins whose settings were refused."""
     context: ContextFactory
     limit: float = 20.0
 
@@ -105,20 +107,24 @@ class PluginSet:
     def revive(self, sections: Sections) -> list[LoadedPlugin]:
         """Load the plugins whose settings were refused before and are good now; gives those."""
         revived: list[LoadedPlugin] = []
-        for status in self.statuses:
-            if status.state is PluginState.INVALID_SETTINGS:
-                (descriptor,) = (each for each in self.descriptors if _with_descriptor(status, each) == status)
-                try:
-                    revived.append(_create(status, descriptor, sections, self.context, self.limit))
-                except Rejected as error:
-                    self._record(status, status.became(error.state, str(error)))
-                else:
-                    self._record(status, revived[-1].status)
+        waiting, self.refused = self.refused, ()
+        for status, descriptor in waiting:
+            try:
+                revived.append(_create(status, descriptor, sections, self.context, self.limit))
+            except Rejected as error:
+                now = status.became(error.state, str(error))
+                self._record(status, now)
+                if error.state is PluginState.INVALID_SETTINGS:
+                    self.refused = (*self.refused, (now, descriptor))
+            else:
+                self._record(status, revived[-1].status)
         self.loaded = tuple(sorted((*self.loaded, *revived), key=lambda plugin: plugin.status.name))
         return revived
 
     def _record(self, old: PluginStatus, new: PluginStatus) -> None:
-        self.statuses = tuple(new if status == old else status for status in self.statuses)
+        """Change one status: those of plugins that share an entry point and a section may be equal."""
+        position = self.statuses.index(old)
+        self.statuses = (*self.statuses[:position], new, *self.statuses[position + 1 :])
 
     def replace(self, old: LoadedPlugin, new: LoadedPlugin) -> None:
         """Put the new form of a plugin in the place of the old one."""
@@ -199,6 +205,7 @@ class _Loading:
         self._log_level = log_level
         self._loaded: list[LoadedPlugin] = []
         self._descriptors: list[Descriptor] = []
+        self._refused: list[tuple[PluginStatus, Descriptor]] = []
         self._refusals: list[str] = []
         self._owners: dict[str, tuple[object, PluginStatus]] = {}
 
@@ -228,8 +235,10 @@ class _Loading:
             plugin = _create(status, descriptor, self._sections, self._context, self._limit)
         except Rejected as error:
             self._refuse(status, error)
-            if error.state is PluginState.INVALID_SETTINGS and descriptor.strict_settings:
-                self._refusals.append(f"{status}: {error}")
+            if error.state is PluginState.INVALID_SETTINGS:
+                self._refused.append((self.statuses[-1], descriptor))
+                if descriptor.strict_settings:
+                    self._refusals.append(f"{status}: {error}")
         else:
             self._loaded.append(plugin)
             self.statuses.append(plugin.status)
@@ -243,6 +252,7 @@ class _Loading:
             loaded=tuple(self._loaded),
             statuses=tuple(self.statuses),
             descriptors=tuple(self._descriptors),
+            refused=tuple(self._refused),
             context=self._context,
             limit=self._limit,
         )
