@@ -242,9 +242,10 @@ def remove_metadata(request: req.RemoveMetadata) -> None:
 def run_controller(request: req.RunController) -> None:
     """Run a cluster controller until ``request.stopped``.
 
-    When: ``dragoman controller`` runs and this process leads.
+    When: ``dragoman controller`` runs.
     How often: once; again with back-off when it returns early or raises.
-    May already be true: an earlier leader did half of the work.
+    May already be true: another process did half of the work, or does it now: nothing is elected, so that every write
+    bears a second controller (a resourceVersion, a UID, server-side apply).
     Never: outlive ``request.stopped`` by more than a second.
     Raises: anything is logged and the controller is started again.
     """

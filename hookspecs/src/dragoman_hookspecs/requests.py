@@ -188,11 +188,15 @@ class RunController:
 
     ``metrics(text)`` has a function called for each read of ``/metrics``; it gives metrics in the text format of
     Prometheus, from any thread. The last one that was given counts.
+
+    ``ready(reason)`` does the same for ``/readyz``: the function says why the controller is not ready yet, such as
+    lists that it still reads, or "" once it is. A controller that gives none is ready once it runs.
     """
 
     cluster: Cluster
     stopped: threading.Event
     metrics: Callable[[Callable[[], str]], None] = lambda _: None
+    ready: Callable[[Callable[[], str]], None] = lambda _: None
 
 
 Connect = Callable[[Path | None, str | None], AbstractContextManager[Cluster]]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from loguru import logger
 
 from dragoman.clock import Clock, SystemClock
-from dragoman.exposition import Exposition, Metrics
+from dragoman.exposition import Exposition, Metrics, Readiness
 from dragoman.hooks import Hooks
 from dragoman.kube.access import Access
 from dragoman.kube.client import KubeClient
@@ -31,7 +31,8 @@ class ControllerHost:
         self, plugins: PluginSet, access: Access, *, listen: tuple[str, int] | None, clock: Clock | None = None
     ) -> None:
         """``listen``: address of metrics and probes, None for no port. Raises ``NoControllers``."""
-        if not any(plugin.has("run_controller") and plugin.enabled for plugin in plugins):
+        names = [each.status.name for each in plugins if each.has("run_controller") and each.enabled]
+        if not names:
             told = "; ".join(f"{status}: {status.reason}" for status in plugins.statuses if status.reason)
             raise NoControllers(f"no controller is installed and enabled{f' ({told})' if told else ''}")
         self._plugins = plugins
@@ -39,6 +40,7 @@ class ControllerHost:
         self._listen = listen
         self._clock = clock or SystemClock()
         self._metrics = Metrics()
+        self._readiness = Readiness(names)
         self.port: int | None = None
         """The port that is served, once it is."""
 
@@ -48,8 +50,12 @@ class ControllerHost:
             cluster = KubeCluster(client, self._clock, asyncio.get_running_loop(), manager=FIELD_MANAGER)
 
             def request(plugin: str, ends: threading.Event) -> RunController:
+                self._readiness.begun(plugin)
                 return RunController(
-                    cluster=cluster, stopped=ends, metrics=lambda text: self._metrics.offer(plugin, text)
+                    cluster=cluster,
+                    stopped=ends,
+                    metrics=lambda text: self._metrics.offer(plugin, text),
+                    ready=lambda reason: self._readiness.offer(plugin, reason),
                 )
 
             hooks = Hooks(self._plugins, controllers=request)
@@ -65,15 +71,16 @@ class ControllerHost:
         if self._listen is None:
             await stopped.wait()
             return
-        with Exposition(self._listen, self._metrics, lambda: _trouble(hooks.statuses())) as exposition:
+        with Exposition(self._listen, self._metrics, lambda: self._trouble(hooks.statuses())) as exposition:
             self.port = exposition.port
             logger.info("metrics and probes are served at port {}", exposition.port)
             await stopped.wait()
 
+    def _trouble(self, statuses: Sequence[PluginStatus]) -> str:
+        resting = {each.name: each.reason for each in statuses if each.state is PluginState.DEGRADED}
+        reasons = self._readiness.reasons() | resting
+        return "; ".join(f"{name}: {reason}" for name, reason in sorted(reasons.items()))
+
 
 def _running(statuses: Sequence[PluginStatus]) -> list[str]:
     return [status.name for status in statuses if status.state is PluginState.LOADED]
-
-
-def _trouble(statuses: Sequence[PluginStatus]) -> str:
-    return "; ".join(f"{status.name}: {status.reason}" for status in statuses if status.state is PluginState.DEGRADED)

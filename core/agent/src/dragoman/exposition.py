@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -36,6 +36,34 @@ class Metrics:
         except Exception as error:  # noqa: BLE001 - a plugin may raise anything, the others are still to be read
             logger.bind(plugin=plugin).warning("the metrics of {} cannot be read: {!r}", plugin, error)
             return ""
+
+
+class Readiness:
+    """What keeps each plugin from being ready: that it has not begun, or what it says itself."""
+
+    def __init__(self, plugins: Iterable[str]) -> None:
+        self._reasons: dict[str, Callable[[], str]] = dict.fromkeys(plugins, lambda: "it has not begun")
+
+    def begun(self, plugin: str) -> None:
+        """Take a plugin that runs as ready until it says otherwise."""
+        self._reasons[plugin] = lambda: ""
+
+    def offer(self, plugin: str, reason: Callable[[], str]) -> None:
+        """Take the function that says why a plugin is not ready, or "", in place of an earlier one."""
+        self._reasons[plugin] = reason
+
+    def reasons(self) -> dict[str, str]:
+        """Give the reasons of the plugins that are not ready."""
+        said = {plugin: self._of(plugin, reason) for plugin, reason in self._reasons.copy().items()}
+        return {plugin: reason for plugin, reason in said.items() if reason}
+
+    @staticmethod
+    def _of(plugin: str, reason: Callable[[], str]) -> str:
+        try:
+            return reason()
+        except Exception as error:  # noqa: BLE001 - a plugin may raise anything, the others are still to be asked
+            logger.bind(plugin=plugin).warning("{} cannot say whether it is ready: {!r}", plugin, error)
+            return f"it cannot say whether it is ready: {error!r}"
 
 
 class _Server(ThreadingHTTPServer):

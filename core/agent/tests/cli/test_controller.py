@@ -17,6 +17,7 @@ from click.testing import CliRunner
 from dragoman.cli.controller import Address
 from dragoman.cli.main import main
 from dragoman.controllers import ControllerHost, NoControllers
+from dragoman.exposition import Readiness
 from dragoman.kube.access import Access
 from dragoman.plugins import PluginSet, contexts
 from dragoman.plugins.loading import load_descriptors
@@ -34,6 +35,7 @@ class Labels:
         self.seen = 0
         self.runs = 0
         self.failures = 0
+        self.unready: str | Exception = ""
         self.ended = threading.Event()
 
     @hookimpl
@@ -41,6 +43,7 @@ class Labels:
         """Label nodes until stopped."""
         self.runs += 1
         request.metrics(lambda: f"nodes_seen {self.seen}\n")
+        request.ready(self._unready)
         if self.runs <= self.failures:
             raise RuntimeError("not yet")
 
@@ -52,6 +55,11 @@ class Labels:
 
         request.cluster.watch(NODES, changed, request.stopped)
         self.ended.set()
+
+    def _unready(self) -> str:
+        if isinstance(self.unready, Exception):
+            raise self.unready
+        return self.unready
 
 
 @pytest.fixture
@@ -138,6 +146,29 @@ async def test_while_a_controller_waits_to_be_begun_again_it_is_not_ready_and_sa
             await asyncio.sleep(0)
             answer = await read(host, "/readyz") if host.port is not None else answer
     assert answer == (503, "labels: run_controller raised RuntimeError: not yet\n")
+
+
+async def test_a_controller_is_ready_when_it_says_so_itself(server: ApiServer, tmp_path: Path) -> None:
+    made: list[Labels] = []
+    chosen = plugins(tmp_path, made)
+    made[0].unready = "lists are read"
+    server.create(node("n1"))
+    host = ControllerHost(chosen, Access(server=server.url), listen=("127.0.0.1", 0))
+    async with running(host):
+        await server.until(lambda: labelled(server) == ["n1"])
+        assert await read(host, "/readyz") == (503, "labels: lists are read\n")
+        assert (await read(host, "/healthz"))[0] == 200
+        made[0].unready = RuntimeError("lost")
+        assert await read(host, "/readyz") == (503, "labels: it cannot say whether it is ready: RuntimeError('lost')\n")
+        made[0].unready = ""
+        assert await read(host, "/readyz") == (200, "ok\n")
+
+
+def test_a_controller_that_has_not_begun_is_not_ready() -> None:
+    readiness = Readiness(["labels"])
+    assert readiness.reasons() == {"labels": "it has not begun"}
+    readiness.begun("labels")
+    assert readiness.reasons() == {}
 
 
 def test_without_a_controller_that_is_enabled_there_is_nothing_to_run(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def _documents(content: bytes, where: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _whole(value: Any) -> Any:
-    """Put U+FFFD in the place of half a surrogate pair, as Go's decoder does: JSON may escape it, and no text holds it."""
+    """Put U+FFFD in the place of half a surrogate pair, as Go does: JSON may escape it, and no text holds it."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, dict):

@@ -53,9 +53,12 @@ class PoolController:
     @hookimpl
     def run_controller(self, request: RunController) -> None:
         """Answer until stopped."""
+        begun: list[Controlling] = []
+        request.ready(lambda: begun[0].unready() if begun else "it is being loaded")
         from dragoman_pool_status.controller import Controlling  # noqa: PLC0415 - only where a controller runs
 
         controlling = Controlling(request.cluster, self._logger, grace=self._grace)
+        begun.append(controlling)
         request.metrics(controlling.metrics)
         controlling.run(request.stopped)
 

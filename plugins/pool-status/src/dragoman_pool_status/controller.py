@@ -70,6 +70,11 @@ class Controlling:
         processed, errors = dict(self._answering.processed), dict(self._answering.errors)
         return gauges.exposition(self._world.pools()) + gauges.counters(processed, errors)
 
+    def unready(self) -> str:
+        """Say what was not read yet, "" once all was: until then nothing is answered; from any thread."""
+        unread = sorted(self._unlisted.copy())
+        return f"it still reads {', '.join(unread)}" if unread else ""
+
     def _turn(self) -> None:
         now = self._clock()
         wait = min(_LONGEST_WAIT, max(0.0, self._answering.wakes(now) - now)) if not self._unlisted else _LONGEST_WAIT

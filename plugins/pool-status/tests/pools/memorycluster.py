@@ -15,7 +15,7 @@ Body = dict[str, Any]
 
 class MemoryCluster:
     """Satisfies ``Cluster``. Collections that were never named are not served. ``expired``: so many
-    pages that follow another are refused."""
+    pages that follow another are refused. ``held``: a collection that is not listed until ``released``."""
 
     def __init__(self, *collections: str) -> None:
         self._changed = threading.Condition()
@@ -23,6 +23,8 @@ class MemoryCluster:
         self._watches: list[tuple[str, Callable[[str, Body], None]]] = []
         self._version = 10
         self.expired = 0
+        self.held = ""
+        self.released = threading.Event()
 
     def get(self, path: str) -> Body:
         """Read an object, or a page of a collection: two objects, whatever the limit."""
@@ -44,6 +46,8 @@ class MemoryCluster:
             return copy.deepcopy(list(self._collection(path).values()))
 
     def watch(self, path: str, changed: Callable[[str, Body], None], stopped: threading.Event) -> None:
+        if path == self.held:
+            assert self.released.wait(30)
         with self._changed:
             for body in self._collection(path).values():
                 changed("ADDED", copy.deepcopy(body))

@@ -111,6 +111,37 @@ class TestAnswers:
             assert devices(cluster) == (2, 0, 2, 0)
 
 
+def test_until_everything_was_read_it_is_not_ready_and_says_what_is_still_read(cluster: MemoryCluster) -> None:
+    cluster.held = CLAIMS
+    with running(cluster) as controlling:
+        until(lambda: controlling.unready() == f"it still reads {CLAIMS}")
+        cluster.released.set()
+        until(lambda: not controlling.unready())
+
+
+def test_what_is_not_served_is_not_waited_for() -> None:
+    with running(MemoryCluster(SLICES, CLAIMS)) as controlling:
+        until(lambda: not controlling.unready())
+
+
+def test_two_controllers_side_by_side_give_each_request_one_answer(cluster: MemoryCluster) -> None:
+    cluster.put(SLICES, slice_())
+    with running(cluster), running(cluster):
+        for number in range(20):
+            cluster.put(OWN.path, request(name=f"q{number}"))
+        found = [cluster.wait_for(OWN.of(f"q{number}"), answered) for number in range(20)]
+    assert [body["status"]["pools"][0]["totalDevices"] for body in found if body] == [2] * 20
+    assert [cluster.get(OWN.of(f"q{number}")) for number in range(20)] == found
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for what another thread does."""
+    end, moment = time.monotonic() + 30, threading.Event()
+    while not condition():
+        assert time.monotonic() < end
+        moment.wait(0.001)
+
+
 class TestKeepsTo:
     def test_an_answer_that_came_first(self, cluster: MemoryCluster) -> None:
         cluster.put(BUILT_IN.path, request() | {"status": {"poolCount": 7}})
@@ -178,14 +209,16 @@ class TestPlugin:
         plugin = self.made(Controller, tmp_path, PoolStatusSettings(grace_seconds=0))
         stopped = threading.Event()
         offered: list[Callable[[], str]] = []
-        run = RunController(cluster=cluster, stopped=stopped, metrics=offered.append)
+        run = RunController(cluster=cluster, stopped=stopped, metrics=offered.append, ready=offered.append)
         thread = threading.Thread(target=plugin.run_controller, args=(run,), daemon=True)
         thread.start()
         cluster.put(SLICES, slice_())
         cluster.put(BUILT_IN.path, request(created=text_of(time.time())))
 
         assert answered(cluster.wait_for(BUILT_IN.of("q"), answered))
-        assert "dragoman_pool_devices{" in offered[0]()
+        ready, metrics = offered
+        assert ready() == ""
+        assert "dragoman_pool_devices{" in metrics()
         stopped.set()
         thread.join(30)
         assert not thread.is_alive()
