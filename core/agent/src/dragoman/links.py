@@ -7,7 +7,7 @@ from functools import partial
 from typing import ParamSpec, TypeVar
 
 from dragoman.threads import DaemonThreads
-from dragoman_hookspecs import Attached, HostPaths, JsonObject, Link, Netns
+from dragoman_hookspecs import Attached, DeviceError, HostPaths, JsonObject, Link, Netns
 from dragoman_kit import links, netns, uplinks
 from dragoman_kit.configure import step
 from dragoman_kit.netlink import Netlink
@@ -34,12 +34,12 @@ class HostLinks:
         self._threads.close()
 
     async def netns(self, path: str) -> Netns:
-        """Name the namespace behind a path, with its cookie. Raises ``FileNotFoundError``."""
-        return await self._run(netns.identify, path)
+        """Name the namespace behind a path, with its cookie. Raises ``FileNotFoundError`` or ``DeviceError``."""
+        return await self._run(_identify, path)
 
     async def same_netns(self, namespace: Netns) -> bool:
-        """Tell whether the path still names the namespace with that cookie."""
-        return await self._run(netns.same, namespace)
+        """Tell whether the path still names the namespace with that cookie. Raises ``DeviceError``."""
+        return await self._run(_same, namespace)
 
     async def snapshot(self, link: Link) -> JsonObject:
         """Read the host side of a link. Raises ``LinkMissing``, ``ForeignLink`` or ``DeviceError``."""
@@ -73,6 +73,20 @@ class HostLinks:
 
     async def _run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._threads.run(partial(function, *args, **kwargs))
+
+
+def _identify(path: str) -> Netns:
+    try:
+        return netns.identify(path)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise DeviceError(f"cannot look at the network namespace {path}: {error.strerror}") from error
+
+
+def _same(namespace: Netns) -> bool:
+    with step(f"look at the network namespace {namespace.path}"):
+        return netns.same(namespace)
 
 
 def _interfaces(namespace: Netns) -> Sequence[str]:

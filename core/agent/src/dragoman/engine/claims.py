@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from loguru import logger
@@ -54,7 +55,7 @@ class Claims:
         self._describing = Describing(parts)
         self._freeing = Freeing(parts, Attaching(parts))
         self._preparing: Joined[PrepareAnswer] = Joined()
-        self._unpreparing: Joined[None] = Joined()
+        self._unpreparing: Joined[bool] = Joined()
 
     async def prepare(self, claims: Sequence[ClaimRef]) -> Mapping[str, PrepareAnswer]:
         """Prepare a batch; exactly one answer for each UID."""
@@ -71,6 +72,14 @@ class Claims:
     async def release(self, claim_uid: str, *, force: bool = True) -> None:
         """Give the devices of a claim up, also those of a plugin that is gone. Raises ``FreeFailed``."""
         await self._unpreparing.run(claim_uid, lambda: self._unprepare(claim_uid, force=force))
+
+    async def let_go(self, rows: Sequence[AllocationRow]) -> bool:
+        """Free a claim unasked, unless its rows are others now; tells whether it was freed. Raises ``FreeFailed``.
+
+        Not joined with what the kubelet asks for, which frees the claim in any case.
+        """
+        uid = rows[0].claim.uid
+        return await self._unpreparing.run(("unasked", uid), lambda: self._unprepare(uid, seen=rows))
 
     async def drain(self) -> None:
         """Wait until no prepare and no unprepare runs."""
@@ -103,18 +112,26 @@ class Claims:
         about.info("{} is unprepared", ref)
         return ""
 
-    async def _asked_to_unprepare(self, ref: ClaimRef) -> None:
+    async def _asked_to_unprepare(self, ref: ClaimRef) -> bool:
         await self._known_again(ref)
-        await self._unprepare(ref.uid)
+        return await self._unprepare(ref.uid)
 
-    async def _unprepare(self, uid: str, *, force: bool = False) -> None:
-        self._reporting.forget(uid)
-        async with self._parts.locks.hold(uid):
-            rows = self._parts.ledger.of_claim(uid)
-            async with self._parts.managers.together(row.manager for row in rows):
-                await self._freeing.free(self._parts.ledger.of_claim(uid), force=force)
+    async def _unprepare(self, uid: str, *, force: bool = False, seen: Sequence[AllocationRow] | None = None) -> bool:
+        async with self._parts.locks.hold(uid), self._settled(uid) as rows:
+            if seen is not None and rows != seen:
+                return False
+            self._reporting.forget(uid)
+            await self._freeing.free(rows, force=force)
             self._parts.former.give_up(self._parts.ledger, uid)
             self._reporting.forget(uid)
+        return True
+
+    @asynccontextmanager
+    async def _settled(self, uid: str) -> AsyncIterator[Sequence[AllocationRow]]:
+        """Give the rows of a claim, that is held, as they are once no recovery changes them any more."""
+        rows = self._parts.ledger.of_claim
+        async with self._parts.managers.together(row.manager for row in rows(uid)):
+            yield rows(uid)
 
     async def _known_again(self, ref: ClaimRef) -> None:
         await self._parts.former.known(self._parts.ledger, self._parts.clock, ref, FORMER_SECONDS)
@@ -125,10 +142,12 @@ class Claims:
             await self._known_again(ref)
         async with self._parts.locks.hold(ref.uid):
             rows = self._parts.ledger.of_claim(ref.uid)
+            if claim is None and not _are_prepared(rows):
+                raise Unavailable(f"{ref} was unprepared meanwhile, and cannot be read now")
             if claim is None or self._is_prepared(claim, rows):
                 return await self._again(rows, claim)
-            await self._refuse_in_use(claim, rows)
-            async with self._parts.managers.together(row.manager for row in rows):
+            async with self._settled(ref.uid) as rows:
+                await self._refuse_in_use(claim, rows)
                 await self._freeing.free(rows)
             rows, metadata = await self._fresh(claim)
             return self._done(rows, metadata)
@@ -138,8 +157,7 @@ class Claims:
         try:
             return await self._source.read(ref)
         except Unavailable:
-            rows = self._parts.ledger.of_claim(ref.uid)
-            if rows and all(row.state is AllocationState.PREPARED for row in rows):
+            if _are_prepared(self._parts.ledger.of_claim(ref.uid)):
                 return None
             raise
 
@@ -270,6 +288,10 @@ class Claims:
     async def _status(self, uid: str) -> ClaimStatus | None:
         rows = self._parts.ledger.of_claim(uid)
         return await self._describing.status(rows) if rows else None
+
+
+def _are_prepared(rows: Sequence[AllocationRow]) -> bool:
+    return bool(rows) and all(row.state is AllocationState.PREPARED for row in rows)
 
 
 def _check_names(claim: Claim) -> None:

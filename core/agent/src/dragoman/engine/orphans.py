@@ -97,8 +97,7 @@ class Orphans:
         claim = rows[0].claim
         about = logger.bind(claim=claim.label)
         try:
-            await self._claims.release(claim.uid, force=False)
+            if await self._claims.let_go(rows):
+                about.warning("{} was freed without being asked: nobody holds it any more", claim)
         except DragomanError as error:
             about.error("{} is not free yet: {}", claim, error)
-        else:
-            about.warning("{} was freed without being asked: nobody holds it any more", claim)

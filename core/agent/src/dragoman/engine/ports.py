@@ -97,10 +97,13 @@ class Links(Protocol):
     """The host side of links: what core itself does with them, over the kit."""
 
     async def netns(self, path: str) -> Netns:
-        """Name the namespace behind a path, with its cookie. Raises ``FileNotFoundError``."""
+        """Name the namespace behind a path, with its cookie.
+
+        Raises ``FileNotFoundError`` where there is none, or ``DeviceError`` where the kernel cannot be asked.
+        """
 
     async def same_netns(self, netns: Netns) -> bool:
-        """Tell whether the path still names the namespace with that cookie."""
+        """Tell whether the path still names the namespace with that cookie. Raises ``DeviceError``."""
 
     async def snapshot(self, link: Link) -> JsonObject:
         """Read the host side of a link: name, identity, up, MTU, MAC, addresses, routes, rules, neighbours.

@@ -80,7 +80,7 @@ class Locating:
                 continue
             try:
                 netns = await self.parts.links.netns(sandbox.netns_path)
-            except OSError:
+            except FileNotFoundError:
                 continue
             found.append(_attachment(row, sandbox, netns))
         return found
@@ -160,7 +160,7 @@ class Rebuilding:
                     raise Unavailable("; ".join(read.unreadable))
                 # First the fact, then what follows from it: a crash in between leaves an ordinary start.
                 self._parts.ledger.finish_rebuild()
-            await self._recovering.recover()
+            await self._recovering.recover_alone()
 
     async def _restore(self, claims: Sequence[Claim]) -> None:
         ledger = self._parts.ledger

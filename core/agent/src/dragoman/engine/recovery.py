@@ -39,9 +39,15 @@ class Recovering:
     async def recover(self) -> None:
         """Undo unfinished rows, have managers recover their devices, verify attachments, re-assert files.
 
-        Nothing else may change devices meanwhile. While the ledger is being rebuilt, what it does not know is kept.
+        Waits for what changes devices now: after a handover that came to nothing, that may be a call whose caller has
+        gone. While the ledger is being rebuilt, what it does not know is kept.
         Never raises for one device: what fails stays in the ledger and is tried again later.
         """
+        async with self.parts.managers.all_alone():
+            await self.recover_alone()
+
+    async def recover_alone(self) -> None:
+        """As ``recover``; the caller sees to it that nothing else changes devices meanwhile."""
         await self._undo_attachments()
         await self._undo_allocations()
         for info in self.parts.hooks.managers():

@@ -289,10 +289,12 @@ class Sandboxes:
         """Write the files of the attached claims, then open their guards."""
         inside = {row.key: row for row in rows if self._is_in(row.key, sandbox)}
         for uid in {key.claim_uid for key in inside}:
-            of_claim = self._parts.ledger.of_claim(uid)
-            if all(row.state is AllocationState.PREPARED for row in of_claim):
-                await self._describing.write_files(of_claim)
-                self._report(uid)
+            # Files of a claim that is unprepared meanwhile would stay.
+            async with self._parts.locks.hold(uid):
+                of_claim = self._parts.ledger.of_claim(uid)
+                if of_claim and all(row.state is AllocationState.PREPARED for row in of_claim):
+                    await self._describing.write_files(of_claim)
+                    self._report(uid)
         for key in inside:
             async with self._parts.locks.hold(key):
                 if self._is_in(key, sandbox):
@@ -369,16 +371,16 @@ class Sandboxes:
 
     async def _keep_detaching(self, attachment: AttachmentRow) -> None:
         """Bring one device back, again until it is, or until ``drain``. Unprepare does the same and ends this."""
-        delay = FIRST_DELAY
+        delay, key = FIRST_DELAY, attachment.key.allocation
         while True:
             try:
-                row = self._parts.ledger.allocation(attachment.key.allocation)
+                row = self._parts.ledger.allocation(key)
                 async with self._parts.managers.together({row.manager} if row else ()):
                     await self._attaching.detach(attachment)
-            except DragomanError as error:
-                logger.bind(device=attachment.key.allocation.device).error(
-                    "device {} is not back on the host yet: {}", attachment.key.allocation.device, error
-                )
+            except Exception as error:  # noqa: BLE001 - whatever it is, nobody else brings the device back
+                fault = None if isinstance(error, DragomanError) else error
+                about = logger.bind(device=key.device).opt(exception=fault)
+                about.error("device {} is not back on the host yet: {}", key.device, error)
             else:
                 break
             if not self._draining:
@@ -386,7 +388,7 @@ class Sandboxes:
             if self._draining:
                 return
             delay = min(delay * 2, LAST_DELAY)
-        self._report(attachment.key.allocation.claim_uid, after=RETURN_SETTLE)
+        self._report(key.claim_uid, after=RETURN_SETTLE)
 
 
 def _wants(row: AllocationRow) -> bool:
