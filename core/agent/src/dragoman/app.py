@@ -33,6 +33,7 @@ from dragoman.engine.node import CurrentEngine, Engine
 from dragoman.engine.publisher import Publisher
 from dragoman.engine.reporting import Reporting
 from dragoman.hooks import Hooks
+from dragoman.kube.versions import Api
 from dragoman.kubelet.edge import KubeletEdge
 from dragoman.live import LiveSettings
 from dragoman.model.errors import Unavailable
@@ -116,6 +117,7 @@ class Agent:
             clock=self._clock,
         )
         self._outside.kube.slices.on_change(self._publisher.again)
+        self._outside.kube.versions.on_other(self._meet_server)
         self._inventory.on_change(self._publisher.poke)
         self._health.on_change(self._publisher.poke)
 
@@ -318,13 +320,19 @@ class Agent:
         """Find out what the API server takes: what it does not know would be published and withdrawn again."""
         while True:
             try:
-                api = await self._outside.kube.versions.api()
+                api = await self._outside.kube.versions.renew()
             except Unavailable as error:
                 self._publisher.fail(str(error))
                 await self._clock.sleep(1.0)
             else:
                 self._server = Server(minor=api.server[1])
                 return
+
+    def _meet_server(self, api: Api) -> None:
+        """Take up what waits for an API server that was away, or for one of another release."""
+        self._server = Server(minor=api.server[1])
+        self._publisher.again()
+        self._reporting.hurry()
 
     def _rows(self) -> Sequence[AllocationRow]:
         return self._ledger.allocations() if self._ledger else ()

@@ -201,6 +201,17 @@ async def test_pauses_after_failures_do_not_grow_without_limit() -> None:
         assert len(node.sink.pools) == 1
 
 
+async def test_the_pause_after_failures_ends_when_the_server_is_said_to_be_back() -> None:
+    node = Node()
+    node.sink.errors = [Unavailable("no route") for _ in range(7)]
+    async with node.running():
+        await node.clock.advance(1 + 2 + 4 + 8 + 16 + 32)
+        assert (node.sink.attempts, node.publisher.state.error) == (7, "no route")
+        node.publisher.again()
+        await node.clock.settle()
+        assert (len(node.sink.pools), node.publisher.state.error) == (1, "")
+
+
 async def test_changes_during_a_slow_publication_end_in_the_latest_pool_only() -> None:
     node = Node()
     node.sink.gate.clear()

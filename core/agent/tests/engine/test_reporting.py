@@ -44,3 +44,17 @@ async def test_what_may_not_be_written_goes_behind_the_others_and_is_written_lat
     await clock.advance(60)
     assert (sink.written, reporting.pending) == (["second", "third", "first"], 0)
     task.cancel()
+
+
+async def test_what_waits_is_written_at_once_when_the_server_is_said_to_be_back() -> None:
+    clock, sink = VirtualClock(), Sink()
+    reporting = Reporting(sink, clock)
+    task = asyncio.create_task(reporting.run())
+    for uid in ("first", "second"):
+        reporting.report(uid, status(uid, "closed"))
+    await clock.advance(300)
+    sink.closed.clear()
+    reporting.hurry()
+    await clock.settle()
+    assert (sorted(sink.written), reporting.pending) == (["first", "second"], 0)
+    task.cancel()

@@ -12,7 +12,7 @@ import pytest
 from dragoman.kube.access import Access
 from dragoman.kube.client import KubeClient
 from dragoman.kube.cluster import KubeCluster
-from dragoman.kube.follow import SYNCED, Follower, read_all
+from dragoman.kube.collection import SYNCED, follow, read_all
 from dragoman_hookspecs import ApiRefused, Cluster, DragomanError, JsonObject
 from dragoman_testkit.fakes.clock import VirtualClock
 from dragoman_testkit.sandbox.apiserver import ApiServer
@@ -84,7 +84,7 @@ class Watcher:
         self.told: list[tuple[str, str]] = []
         self._changed = asyncio.Event()
         self._clock = clock
-        self.task = asyncio.create_task(Follower(client, clock, path, self._tell).run())
+        self.task = asyncio.create_task(follow(client, clock, path, self._tell))
 
     def _tell(self, type_: str, item: JsonObject) -> None:
         self.told.append((type_, item.get("metadata", {}).get("name", "")))

@@ -8,13 +8,12 @@ import pytest
 
 from dragoman.kube.access import Access
 from dragoman.kube.client import KubeClient
-from dragoman.kube.slice_cache import SliceCache
-from dragoman.kube.slice_follow import SliceFollower
+from dragoman.kube.follow import LONGEST_AWAY, Follower, Position
 from dragoman.kube.slices import SlicePublisher
 from dragoman.kube.versions import Api, Versions
 from dragoman.model.errors import Unavailable
 from dragoman.model.slices import PoolSpec, SliceSpec
-from dragoman_hookspecs import Device
+from dragoman_hookspecs import Device, Taint
 from dragoman_testkit.fakes.clock import VirtualClock
 from dragoman_testkit.sandbox.apiserver import ApiServer
 
@@ -225,20 +224,101 @@ async def test_closing_ends_the_watch(server: ApiServer, publisher: SlicePublish
 async def test_a_fault_while_following_is_logged_and_does_not_end_it(client: KubeClient, clock: VirtualClock) -> None:
     asked: list[float] = []
 
-    async def position() -> tuple[Api, str]:
+    async def position() -> Position:
         asked.append(clock.monotonic())
         raise KeyError("pool")
 
-    follower = SliceFollower(
-        client,
-        clock,
-        SliceCache(lambda _deleted: None),
-        selector="",
-        silence=60.0,
-        position=position,
-        lost=lambda: None,
-    )
-    follower.start()
+    follower = Follower(client, clock, "it", position=position, take=lambda _event: None, silence=60.0)
+    following = asyncio.create_task(follower.run())
     await clock.advance(1.0)
-    follower.stop()
-    assert asked == [0.0, 1.0]
+    following.cancel()
+    assert len(asked) == 2
+
+
+async def test_who_waits_for_a_server_that_was_away_for_long_is_told_soon_after_its_return(
+    server: ApiServer, versions: Versions, publisher: SlicePublisher, clock: VirtualClock
+) -> None:
+    met: list[Api] = []
+    versions.on_other(met.append)
+    await publisher.publish(pool("a"))
+    await watching(server)
+    await server.stop()
+    for _ in range(200):
+        await noticed(clock)
+        await clock.advance(3)
+    wipe(server)
+    assert met == []
+    await server.start()
+    await noticed(clock)
+    await clock.advance(LONGEST_AWAY)
+    await server.until(lambda: published(server) == ["a"])
+    assert [api.epoch for api in met] == [2]
+
+
+async def test_a_control_plane_that_is_upgraded_under_the_agent_is_noticed_when_the_watch_ends(
+    server: ApiServer, versions: Versions, publisher: SlicePublisher, clock: VirtualClock
+) -> None:
+    met: list[Api] = []
+    versions.on_other(met.append)
+    server.server_version = (1, 36)
+    await publisher.publish(pool("a"))
+    await watching(server)
+    for turn, minor in enumerate((36, 37), start=2):
+        server.server_version = (1, minor)
+        server.faults.cut_watches()
+        await noticed(clock)
+        await clock.advance(1)
+        await watching(server, turn)
+    assert [api.server for api in met] == [(1, 37)]
+
+
+async def test_what_a_server_dropped_or_refused_is_offered_to_the_next_one(
+    server: ApiServer, publisher: SlicePublisher, clock: VirtualClock
+) -> None:
+    taint = Taint(key="t", effect="NoSchedule")
+    tainted = Device(name="a", identity="a", taints=(taint,), attributes={"l": ("x", "y")})
+    server.faults.off |= {"DRADeviceTaints", "DRAListTypeAttributes"}
+    asked: list[bool] = []
+    publisher.on_change(lambda: asked.append(True))
+    assert len(await publisher.publish(PoolSpec(name=NODE, slices=(SliceSpec(devices=(tainted,)),)))) == 2
+    await watching(server)
+    server.faults.off.clear()
+    server.server_version = (1, 38)
+    server.faults.cut_watches()
+    await noticed(clock)
+    await clock.advance(1)
+    await watching(server, 2)
+    (device,) = server.list("resourceslices")[0]["spec"]["devices"]
+    assert ([t["key"] for t in device["taints"]], device["attributes"]["l"]) == (["t"], {"strings": ["x", "y"]})
+    assert asked == [True]
+
+
+async def test_a_server_that_comes_back_with_its_gates_still_off_costs_no_new_generation(
+    server: ApiServer, publisher: SlicePublisher, clock: VirtualClock
+) -> None:
+    server.faults.off.add("DRADeviceTaints")
+    devices = [Device(name=n, identity=n, taints=(Taint(key="t", effect="NoSchedule"),)) for n in "ab"]
+    await publisher.publish(PoolSpec(name=NODE, slices=tuple(SliceSpec(devices=(each,)) for each in devices)))
+    await watching(server)
+    before = [stored["metadata"]["resourceVersion"] for stored in server.list("resourceslices")]
+    server.server_version = (1, 38)
+    server.faults.cut_watches()
+    await noticed(clock)
+    await clock.advance(1)
+    await watching(server, 2)
+    assert [stored["metadata"]["resourceVersion"] for stored in server.list("resourceslices")] == before
+
+
+async def test_who_was_told_that_publishing_failed_is_told_when_it_was_put_right(
+    server: ApiServer, publisher: SlicePublisher, clock: VirtualClock
+) -> None:
+    asked: list[bool] = []
+    publisher.on_change(lambda: asked.append(True))
+    server.faults.fail(503, path="resourceslices", count=1)
+    with pytest.raises(Unavailable):
+        await publisher.publish(pool("a"))
+    await noticed(clock)
+    await clock.advance(1)
+    await server.until(lambda: published(server) == ["a"])
+    await watching(server)
+    assert asked == [True]

@@ -205,6 +205,21 @@ async def test_device_status_is_written_again_once_the_api_was_discovered_anew(
     assert (mine(server), writer.warning) == (["a"], "")
 
 
+async def test_device_status_is_written_again_once_a_server_was_met_that_keeps_it(
+    server: ApiServer, writer: StatusWriter, versions: Versions
+) -> None:
+    ref = make_claim(server, result("a"))
+    server.faults.off.add("DRAResourceClaimDeviceStatus")
+    claim = server.get("resourceclaims", "c", "ns")
+    server.update_status({**claim, "status": {"allocation": claim["status"]["allocation"]}})
+    await writer.write(ClaimStatus(claim=ref, devices=(device("a"),)))
+    server.faults.clear()
+    server.server_version = (1, 38)
+    await versions.renew()
+    await writer.write(ClaimStatus(claim=ref, devices=(device("a"),)))
+    assert (mine(server), writer.warning) == (["a"], "")
+
+
 async def test_an_apply_that_loses_to_other_writers_is_tried_again_later(
     server: ApiServer, writer: StatusWriter
 ) -> None:

@@ -80,3 +80,39 @@ async def test_discovery_that_is_refused_is_unavailable(server: ApiServer, versi
     server.faults.fail(403, path="/apis", reason="Forbidden")
     with pytest.raises(Unavailable, match="cannot be read"):
         await versions.api()
+
+
+async def test_a_server_that_is_asked_again_and_is_the_same_changes_nothing(
+    server: ApiServer, versions: Versions
+) -> None:
+    told: list[Api] = []
+    versions.on_other(told.append)
+    first = await versions.api()
+    assert (await versions.renew(), told) == (first, [])
+
+
+async def test_a_server_of_another_release_is_told_of_and_begins_an_epoch(
+    server: ApiServer, versions: Versions
+) -> None:
+    told: list[Api] = []
+    versions.on_other(told.append)
+    first = await versions.api()
+    server.server_version = (1, 38)
+    second = await versions.renew()
+    assert ((second.version, second.server), second.epoch) == (("v1", (1, 38)), first.epoch + 1)
+    assert told == [second] == [await versions.api()]
+
+
+@pytest.mark.parametrize("known", [True, False])
+async def test_a_server_that_was_away_is_told_of_once(server: ApiServer, versions: Versions, known: bool) -> None:
+    told: list[Api] = []
+    versions.on_other(told.append)
+    if known:
+        await versions.api()
+    server.faults.fail(503, path="/version", count=2)
+    for _ in range(2):
+        with pytest.raises(Unavailable):
+            await versions.renew()
+    assert told == []
+    assert [await versions.renew(), await versions.renew()] == [*told, *told]
+    assert len(told) == 1

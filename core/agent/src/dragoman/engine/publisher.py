@@ -70,6 +70,7 @@ class Publisher:
         self._clock = clock
         self._times = times or PublishTimes()
         self._bell = Wakeup()
+        self._hurry = Wakeup()
         self._lists = True
         self._settled: PoolSpec | None = None
         self._dropped: tuple[str, ...] = ()
@@ -81,9 +82,11 @@ class Publisher:
         self._bell.ring()
 
     def again(self) -> None:
-        """Say that the server may hold something else than it took: ask it again although nothing changed here."""
+        """Say that the server may hold something else than it took, or is back: ask it now although nothing changed."""
         self._settled = None
+        self._lists = True
         self._bell.ring()
+        self._hurry.ring()
 
     def fail(self, error: str) -> None:
         """Note and log why the newest pool is not published."""
@@ -102,8 +105,9 @@ class Publisher:
 
     async def _bring_up_to_date(self) -> None:
         pause = self._times.first_pause
+        self._hurry.hush()
         while not await self._publish():
-            await self._clock.sleep(pause)
+            await self._hurry.heard(self._clock, pause)
             pause = min(pause * 2, self._times.longest_pause)
 
     async def _publish(self) -> bool:

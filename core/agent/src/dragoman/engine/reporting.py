@@ -9,6 +9,7 @@ from loguru import logger
 
 from dragoman.clock import Clock
 from dragoman.engine.ports import ClaimStatusSink
+from dragoman.engine.wakeup import Wakeup
 from dragoman.model.errors import Refused, Unavailable
 from dragoman.model.status import ClaimStatus
 from dragoman_hookspecs import DragomanError
@@ -32,6 +33,7 @@ class Reporting:
         self._clock = clock
         self._due: dict[str, tuple[float, Callable[[], Awaitable[ClaimStatus | None]]]] = {}
         self._wake = asyncio.Event()
+        self._hurry = Wakeup()
         self._delay = FIRST_DELAY
 
     def report(
@@ -48,6 +50,11 @@ class Reporting:
         """Write nothing more for a claim."""
         self._due.pop(claim_uid, None)
 
+    def hurry(self) -> None:
+        """Say that what kept statuses from being written may be over: they are tried now."""
+        self._delay = FIRST_DELAY
+        self._hurry.ring()
+
     @property
     def pending(self) -> int:
         """How many claims have a status that is not written yet."""
@@ -61,8 +68,8 @@ class Reporting:
             ready = [uid for uid, (due, _) in self._due.items() if due <= now]
             for uid in ready:
                 if not await self._write(uid):
-                    await self._clock.sleep(self._delay)
-                    self._delay = min(self._delay * 2, LAST_DELAY)
+                    pause, self._delay = self._delay, min(self._delay * 2, LAST_DELAY)
+                    await self._hurry.heard(self._clock, pause)
                     break
             else:
                 await self._wait()

@@ -11,8 +11,8 @@ from typing import Any, Final, TypeVar
 
 from dragoman.clock import Clock
 from dragoman.kube.client import APPLY_PATCH, KubeClient, decode
+from dragoman.kube.collection import follow, read_all
 from dragoman.kube.errors import ApiError, ServerUnavailable
-from dragoman.kube.follow import Follower, read_all
 from dragoman_hookspecs import JsonObject
 
 _T = TypeVar("_T")
@@ -44,8 +44,8 @@ class KubeCluster:
     def watch(self, path: str, changed: Callable[[str, JsonObject], None], stopped: threading.Event) -> None:
         """Follow a collection until ``stopped``; ``changed`` is called in the caller's thread."""
         events: queue.SimpleQueue[tuple[str, JsonObject]] = queue.SimpleQueue()
-        follower = Follower(self._client, self._clock, path, lambda type_, item: events.put((type_, item)))
-        following = self._submit(follower.run())
+        work = follow(self._client, self._clock, path, lambda type_, item: events.put((type_, item)))
+        following = self._submit(work)
         try:
             while not stopped.is_set():
                 try:

@@ -10,6 +10,7 @@ from dragoman.kube.errors import ApiError, Cause
 from dragoman.kube.slice_compare import comparable, dropped, flat, within
 from dragoman.kube.slice_json import LIST_MEMBERS, content_json
 from dragoman.kube.slice_plan import StoredSlice
+from dragoman.kube.versions import Api
 from dragoman.model.slices import PoolSpec
 from dragoman_hookspecs import JsonObject
 
@@ -20,14 +21,15 @@ _HEAD = ("driver", "nodeName", "pool")
 
 @dataclass(slots=True)
 class Learnt:
-    """What is known of the server beyond one pool: index to (wanted form, kept form), and whether it drops lists."""
+    """What is known of one server beyond one pool: index to (wanted form, kept form), and whether it drops lists."""
 
+    epoch: int = 0
     adopted: dict[int, tuple[JsonObject, JsonObject]] = field(default_factory=dict)
     lists_off: bool = False
 
 
 class WantedSlices:
-    """Contents by index in the API version that is spoken.
+    """Contents by index, for the server that was met last.
 
     A server that drops fields keeps another form than was sent; that form is *adopted* for as long as the same is
     wanted, so that it is not written again and again. ``previous`` hands over what was learnt.
@@ -35,21 +37,23 @@ class WantedSlices:
 
     def __init__(self, pool: PoolSpec, previous: WantedSlices | None = None) -> None:
         self.pool = pool
-        self._version = ""
+        self._api: Api | None = None
         self._contents: dict[int, JsonObject] = {}
         self._forms: dict[int, JsonObject] = {}
         self.learnt: Learnt = previous.learnt if previous else Learnt()
         self._list_warnings: list[str] = []
         self._refused: dict[int, str] = {}
 
-    def speak(self, version: str) -> None:
-        """Use an API version; a change of it forgets refusals."""
-        if version == self._version:
+    def speak(self, api: Api) -> None:
+        """Meet a server; another than before may take what was refused, and keep what was dropped."""
+        if api == self._api:
             return
-        self._version = version
+        self._api = api
+        if self.learnt.epoch != api.epoch:
+            self.learnt = Learnt(api.epoch)
         self._refused.clear()
         self._list_warnings.clear()
-        self._contents = {index: content_json(spec, version) for index, spec in enumerate(self.pool.slices)}
+        self._contents = {index: content_json(spec, api.version) for index, spec in enumerate(self.pool.slices)}
         if self.learnt.lists_off:
             self._strip_lists()
         self._compare()

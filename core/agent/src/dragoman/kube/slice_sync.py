@@ -32,7 +32,7 @@ class SliceSync:
         self._names = (driver, node)
         self._listed: tuple[Api, str] | None = None
         self._attempts: dict[int, int] = {}
-        self._probed = False
+        self._probed: int | None = None
 
     @property
     def position(self) -> tuple[Api, str] | None:
@@ -58,7 +58,7 @@ class SliceSync:
             raise _failed(error) from error
 
     async def _make_equal(self, api: Api, wanted: WantedSlices) -> None:
-        wanted.speak(api.version)
+        wanted.speak(api)
         for _ in range(_ROUNDS + 2 * len(wanted.pool.slices)):
             if self._listed is None or self._listed[0] != api:
                 await self._list(api)
@@ -85,9 +85,9 @@ class SliceSync:
         self._listed = None
 
     async def _round(self, api: Api, wanted: WantedSlices) -> None:
-        if not self._probed:
+        if self._probed != api.epoch:
             await self._probe(api, wanted)
-            self._probed = True
+            self._probed = api.epoch
         plan = make_plan(wanted.pool.name, wanted.indices(), self.cache.all(), wanted.same)
         header = wanted.header(plan.generation)
         for stored in plan.deletes:
@@ -98,9 +98,10 @@ class SliceSync:
             await self._create(api, wanted, index, header)
 
     async def _probe(self, api: Api, wanted: WantedSlices) -> None:
-        """After a start, learn whether slices that lack fields lack them because the server drops these.
+        """With a server that is met, learn whether slices that lack fields lack them because the server drops these.
 
-        Otherwise each restart beside a gate that is off would write all slices under a new generation.
+        Otherwise each restart, of agent or server, beside a gate that is off would write all slices under a new
+        generation.
         """
         for index, stored in match(wanted.pool.name, wanted.indices(), self.cache.all()).items():
             if wanted.lacks_fields(index, stored):

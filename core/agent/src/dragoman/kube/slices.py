@@ -6,17 +6,19 @@ import asyncio
 import random
 from collections.abc import Callable, Sequence
 
+import msgspec
 from loguru import logger
 
 from dragoman.clock import Clock
 from dragoman.kube.alarm import Alarm
 from dragoman.kube.client import KubeClient
-from dragoman.kube.slice_cache import SliceCache
+from dragoman.kube.follow import Follower, Position
+from dragoman.kube.slice_cache import SliceCache, SliceObject
 from dragoman.kube.slice_content import WantedSlices
-from dragoman.kube.slice_follow import SliceFollower
 from dragoman.kube.slice_sync import SliceSync
-from dragoman.kube.slice_writer import SliceWriter
-from dragoman.kube.versions import Api, Versions
+from dragoman.kube.slice_writer import SliceWriter, collection
+from dragoman.kube.versions import Versions
+from dragoman.kube.watch import WatchEvent, watch_query
 from dragoman.model.errors import Refused, Unavailable
 from dragoman.model.slices import PoolSpec
 
@@ -54,33 +56,37 @@ class SlicePublisher:
         self._lock = asyncio.Lock()
         self._wanted: WantedSlices | None = None
         self._pause = _PAUSES[0]
-        self._told: tuple[Sequence[str], Sequence[str]] = ([], [])
+        self._told: tuple[Sequence[str], Sequence[str]] | None = None
         self._listeners: list[Callable[[], None]] = []
+        self._versions = versions
         self._writer = SliceWriter(client, driver=driver, node=node)
         self._sync = SliceSync(self._writer, versions, SliceCache(self._changed), driver=driver, node=node)
         self._alarm = Alarm(clock, self._repair)
-        self._follower = SliceFollower(
+        self._follower = Follower(
             client,
             clock,
-            self._sync.cache,
-            selector=self._writer.selector,
-            silence=silence,
+            "the slices of this node",
             position=self._position,
-            lost=self._sync.lost,
+            take=self._take,
+            silence=silence,
+            ended=self._sync.lost,
         )
+        self._following: asyncio.Task[None] | None = None
 
     async def publish(self, pool: PoolSpec) -> Sequence[str]:
         """Write what differs, and keep it so until the next call.
 
         A slice that the server refuses with 422 keeps its last accepted content, as far as its devices are still
-        wanted, or is left out, so that the pool is complete without it; it is tried again when the pool changes.
-        Returns warnings by device and field. Raises ``Unavailable`` (it goes on trying), also without the rights, or
+        wanted, or is left out, so that the pool is complete without it; it is tried again when the pool changes, or
+        another server is met. Returns warnings by device and field. Raises ``Unavailable`` (it goes on trying), also without the rights, or
         ``Refused``.
         """
         async with self._lock:
             if self._wanted is None or self._wanted.pool != pool:
                 self._wanted = WantedSlices(pool, self._wanted)
-            self._follower.start()
+            if self._following is None:
+                self._following = asyncio.create_task(self._follower.run())
+            self._told = None
             await self._make_equal(self._wanted)
             self._told = refusals, warnings = self._wanted.refusals(), self._wanted.warnings()
             if refusals:
@@ -100,7 +106,9 @@ class SlicePublisher:
 
     async def pause(self) -> None:
         """Stop following, until ``publish``: another agent may write the slices. They stay as they are."""
-        self._follower.stop()
+        if self._following is not None:
+            self._following.cancel()
+            self._following = None
         self._alarm.stop()
         self._sync.lost()
 
@@ -122,21 +130,29 @@ class SlicePublisher:
             if self._wanted is None:
                 return
             try:
-                await self._make_equal(self._wanted)
+                await self._put_right(self._wanted)
             except Unavailable as error:
                 logger.warning("the slices of this node are not as wanted: {}", error)
-            if (self._wanted.refusals(), self._wanted.warnings()) != self._told:
-                for callback in self._listeners:
-                    callback()
 
-    async def _position(self) -> tuple[Api, str]:
+    async def _put_right(self, wanted: WantedSlices) -> None:
+        await self._make_equal(wanted)
+        if self._told != (now := (wanted.refusals(), wanted.warnings())):
+            self._told = now
+            for callback in self._listeners:
+                callback()
+
+    async def _position(self) -> Position:
         async with self._lock:
             if self._sync.position is None and self._wanted is not None:
-                await self._make_equal(self._wanted)
-            position = self._sync.position
-        if position is None:
-            raise Unavailable("nothing is published yet")
-        return position
+                await self._versions.renew()
+                await self._put_right(self._wanted)
+            if self._sync.position is None:
+                raise Unavailable("nothing is published yet")
+            api, version = self._sync.position
+        return collection(api), watch_query(version) | {"fieldSelector": self._writer.selector}
+
+    def _take(self, event: WatchEvent) -> None:
+        self._sync.cache.see(event.type, msgspec.json.decode(event.object, type=SliceObject).stored())
 
     def _changed(self, deleted: bool) -> None:
         if deleted:

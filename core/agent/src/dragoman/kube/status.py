@@ -32,8 +32,8 @@ _FINAL = (HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatu
 class StatusWriter:
     """Satisfies the engine's ``ClaimStatusSink``. One write of a claim at a time is the caller's business.
 
-    ``warning`` is a sentence while the server drops device status, else "". Nothing is written then, until the API is
-    discovered anew.
+    ``warning`` is a sentence while the server drops device status, else "". Nothing is written then, until another
+    server is met: see ``Versions``.
     """
 
     def __init__(
@@ -144,7 +144,7 @@ class StatusWriter:
             self._gate_off = api.epoch
             self.warning = (
                 f"the API server drops the device status of {claim}: feature gate {GATE} is off there; "
-                "no device status is written until the API changes"
+                "no device status is written until the API server is restarted or upgraded"
             )
             logger.bind(claim=claim.label).warning(self.warning)
 

@@ -1,4 +1,4 @@
-"""Which version of resource.k8s.io the server speaks, asked once and again when it stops being served."""
+"""What the server is and which version of resource.k8s.io it speaks: asked once, and again when that may be another."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import msgspec
 
 from dragoman.kube.client import KubeClient, decode
 from dragoman.kube.errors import ApiError, ServerUnavailable
+from dragoman.model.errors import Unavailable
 
 GROUP = "resource.k8s.io"
 PREFERENCE = ("v1", "v1beta2", "v1beta1")
@@ -32,15 +33,20 @@ class _Group(msgspec.Struct):
 class _Server(msgspec.Struct):
     major: str = ""
     minor: str = ""
+    git_version: str = msgspec.field(default="", name="gitVersion")
 
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """One discovered state. ``epoch`` counts discoveries: what was learnt about gates holds for one epoch."""
+    """One discovered state. ``server``: major and minor; ``release``: its whole name, "" where it tells none.
+
+    ``epoch`` counts the servers met, of which one that was away is another: what was learnt about gates holds for one.
+    """
 
     version: str
     server: tuple[int, int]
     epoch: int
+    release: str = ""
 
     @property
     def root(self) -> str:
@@ -59,14 +65,26 @@ class Versions:
     def __init__(self, client: KubeClient) -> None:
         self._client = client
         self._api: Api | None = None
+        self._away = False
         self._lock = asyncio.Lock()
+        self._listeners: list[Callable[[Api], None]] = []
+
+    def on_other(self, callback: Callable[[Api], None]) -> None:
+        """Have ``callback(api)`` called when a server of another release was met, or ``renew`` one that was away."""
+        self._listeners.append(callback)
 
     async def api(self) -> Api:
         """Give the discovered state. Raises ``Unavailable``, also where the server has no dynamic resources."""
-        if self._api is None:
-            await self._discover(None)
-        assert self._api is not None
-        return self._api
+        return self._api or await self._discover(None)
+
+    async def renew(self) -> Api:
+        """Ask again: call it after a time in which the server may have become another. Raises as ``api``."""
+        async with self._lock:
+            try:
+                return await self._ask()
+            except Unavailable:
+                self._away = True
+                raise
 
     async def call(self, send: Callable[[Api], Awaitable[T]]) -> T:
         """Send a request; when its path is not served any more, discover and send it once more."""
@@ -76,22 +94,29 @@ class Versions:
         except ApiError as error:
             if not error.not_served:
                 raise
-        await self._discover(api)
-        return await send(await self.api())
+        return await send(await self._discover(api))
 
-    async def _discover(self, known: Api | None) -> None:
+    async def _discover(self, known: Api | None) -> Api:
         async with self._lock:
-            if self._api is not known:
-                return
-            served = await self._served()
-            version = next((v for v in PREFERENCE if v in served), None)
-            if version is None:
-                names = ", ".join(sorted(served)) or "no version"
-                raise ServerUnavailable(
-                    f"the API server offers {names} of {GROUP}; {' or '.join(PREFERENCE)} is needed"
-                )
-            epoch = 1 if known is None else known.epoch + 1
-            self._api = Api(version, await self._server() or _RELEASES[version], epoch)
+            if self._api is None or self._api == known:
+                return await self._ask()
+            return self._api
+
+    async def _ask(self) -> Api:
+        served, former = await self._served(), self._api
+        version = next((v for v in PREFERENCE if v in served), None)
+        if version is None:
+            names = ", ".join(sorted(served)) or "no version"
+            raise ServerUnavailable(f"the API server offers {names} of {GROUP}; {' or '.join(PREFERENCE)} is needed")
+        number, release = await self._server()
+        if former is not None and not self._away and (version, release) == (former.version, former.release):
+            return former
+        is_first = former is None and not self._away
+        self._away = False
+        self._api = api = Api(version, number or _RELEASES[version], former.epoch + 1 if former else 1, release)
+        for callback in () if is_first else self._listeners:
+            callback(api)
+        return api
 
     async def _served(self) -> set[str]:
         path = f"/apis/{GROUP}"
@@ -105,11 +130,11 @@ class Versions:
             return set()
         return {entry.version for entry in group.versions or ()}
 
-    async def _server(self) -> tuple[int, int] | None:
+    async def _server(self) -> tuple[tuple[int, int] | None, str]:
         try:
             server = decode("/version", await self._client.get("/version"), _Server)
         except ApiError:
-            return None
+            return None, ""
         # Distributions write "34+".
         major, minor = (int(re.sub(r"\D", "", text) or 0) for text in (server.major, server.minor))
-        return major, minor
+        return (major, minor), server.git_version
