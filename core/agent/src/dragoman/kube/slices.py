@@ -78,8 +78,8 @@ class SlicePublisher:
 
         A slice that the server refuses with 422 keeps its last accepted content, as far as its devices are still
         wanted, or is left out, so that the pool is complete without it; it is tried again when the pool changes, or
-        another server is met. Returns warnings by device and field. Raises ``Unavailable`` (it goes on trying), also without the rights, or
-        ``Refused``.
+        another server is met. Returns warnings by device and field. Raises ``Unavailable`` (it goes on trying), also
+        without the rights, or ``Refused``.
         """
         async with self._lock:
             if self._wanted is None or self._wanted.pool != pool:
