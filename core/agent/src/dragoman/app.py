@@ -24,9 +24,10 @@ from dragoman.control import forwarding
 from dragoman.control import handover as control_handover
 from dragoman.control.server import ControlServer
 from dragoman.engine.advertised import Advertised
+from dragoman.engine.course import State
 from dragoman.engine.gate import Gate
 from dragoman.engine.gated import GatedClaims, GatedSandboxes, LocalServices
-from dragoman.engine.handover import Handover, State
+from dragoman.engine.handover import Handover
 from dragoman.engine.health import HealthBoard, HealthTimes
 from dragoman.engine.inventory import NodeInventory
 from dragoman.engine.node import CurrentEngine, Engine
@@ -141,6 +142,7 @@ class Agent:
             lock=NodeLock(settings.paths.state_dir, clock),
             asker=control_handover.LockRequest(path, version("dragoman")),
             clock=clock,
+            unfinished=self.hooks.unfinished,
         )
         local = LocalServices(self._gate, self._current, self._current)
         self._control = ControlServer(

@@ -15,5 +15,5 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
     world = World(tmp_path, VirtualClock())
     yield world
     for agent in world.agents:
-        agent.node.hangs = ""
+        agent.node.hangs, agent.node.left_behind = "", []
         await agent.handover.stop()

@@ -6,8 +6,9 @@ import asyncio
 
 import pytest
 
+from dragoman.engine.course import TRANSITIONS, Course, State
 from dragoman.engine.gate import Mode
-from dragoman.engine.handover import ASK_AGAIN, DRAIN_WITHIN, LOCK_WITHIN, TRANSITIONS, Course, State
+from dragoman.engine.handover import ASK_AGAIN, DRAIN_WITHIN, LOCK_WITHIN
 from dragoman.model.states import IllegalTransition
 from dragoman.store.lock import NodeLock
 

@@ -6,8 +6,9 @@ import asyncio
 
 import pytest
 
+from dragoman.engine.course import State
 from dragoman.engine.gate import Mode
-from dragoman.engine.handover import ASK_AGAIN, DRAIN_WITHIN, HandoverRefused, State
+from dragoman.engine.handover import ASK_AGAIN, DRAIN_WITHIN, HandoverRefused
 from dragoman_hookspecs import DragomanError
 
 from .twoagents import Line, World

@@ -8,16 +8,20 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from dragoman.engine.course import State
 from dragoman.engine.gate import Gate, Mode
-from dragoman.engine.handover import Handover, HandoverRefused, State
+from dragoman.engine.handover import Handover, HandoverRefused
 from dragoman.model.errors import Refused, Unavailable
 from dragoman.store.lock import NodeLock
 from dragoman_testkit.fakes.clock import VirtualClock
 
+HANGING = "attach_device for device eth1 of claim default/a (uid-a)"
+"""A call of a plugin that passed its limit."""
+
 
 @dataclass
 class Node:
-    """Notes the steps; one of them may fail or hang."""
+    """Notes the steps; one of them may fail, hang, or leave a call of a plugin behind."""
 
     gate: Gate
     lock: NodeLock
@@ -25,6 +29,8 @@ class Node:
     fails: dict[str, Exception] = field(default_factory=dict)
     hangs: str = ""
     ledger_open: bool = False
+    leaves_at: str = ""
+    left_behind: list[str] = field(default_factory=list)
 
     async def open_ledger(self) -> None:
         assert self.lock.held
@@ -57,6 +63,8 @@ class Node:
 
     async def _step(self, name: str) -> None:
         self.steps.append(name)
+        if self.leaves_at == name:
+            self.left_behind.append(HANGING)
         if self.hangs == name:
             await asyncio.Event().wait()
         if name in self.fails:
@@ -122,7 +130,12 @@ class Agent:
         self.node = Node(self.gate, self.lock)
         self.asker = Asker(holder.handover if holder else None)
         self.handover: Handover = Handover(
-            node=self.node, gate=self.gate, lock=self.lock, asker=self.asker, clock=clock
+            node=self.node,
+            gate=self.gate,
+            lock=self.lock,
+            asker=self.asker,
+            clock=clock,
+            unfinished=lambda: self.node.left_behind,
         )
 
     @property

@@ -9,16 +9,15 @@ its owner opens the ledger.
 from __future__ import annotations
 
 import asyncio
-import enum
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol
 
 from loguru import logger
 
 from dragoman.clock import Clock
+from dragoman.engine.course import Course, State
 from dragoman.engine.gate import Gate, StillRunning
 from dragoman.engine.waiting import finished
-from dragoman.model.states import IllegalTransition
 from dragoman.store.lock import NodeLock
 from dragoman_hookspecs import DragomanError
 
@@ -35,53 +34,6 @@ _ENDS = "this agent ends; ask again"
 
 class HandoverRefused(DragomanError):
     """The lock is not given up now. Says why."""
-
-
-class State(enum.StrEnum):
-    """Where an agent is between its start and its end."""
-
-    LOADING = "loading"
-    """Plugins and settings are loaded; the lock was not asked for."""
-    ASKING = "asking"
-    """Another agent holds the lock and is asked for it."""
-    LOCKING = "locking"
-    """The holder has given up the lock."""
-    RECOVERING = "recovering"
-    """The lock is held; ledger and devices are brought in order."""
-    ACTIVE = "active"
-    """This is the agent that serves the node."""
-    DRAINING = "draining"
-    """A newcomer has asked; operations come to their end."""
-    PASSIVE = "passive"
-    """Another agent is the active one; this one keeps its sockets and hands calls on."""
-
-
-TRANSITIONS: Mapping[State, frozenset[State]] = {
-    State.LOADING: frozenset({State.ASKING, State.RECOVERING}),
-    State.ASKING: frozenset({State.ASKING, State.LOCKING, State.RECOVERING}),
-    State.LOCKING: frozenset({State.ASKING, State.RECOVERING}),
-    State.RECOVERING: frozenset({State.ACTIVE, State.LOADING, State.PASSIVE}),
-    State.ACTIVE: frozenset({State.DRAINING}),
-    State.DRAINING: frozenset({State.ACTIVE, State.PASSIVE}),
-    State.PASSIVE: frozenset({State.PASSIVE, State.RECOVERING}),
-}
-"""From a state to the next. RECOVERING goes back to where it came from when recovery fails."""
-
-
-class Course:
-    """The state of one agent, and a sentence for people that says why it is not active."""
-
-    def __init__(self) -> None:
-        self.state = State.LOADING
-        self.reason = "the agent is loading"
-
-    def go(self, state: State, reason: str = "") -> None:
-        """Enter a state. Raises ``IllegalTransition``."""
-        if state not in TRANSITIONS[self.state]:
-            raise IllegalTransition(f"an agent cannot go from {self.state} to {state}")
-        if (self.state, self.reason) != (state, reason):
-            logger.info("agent is {}{}", state, f": {reason}" if reason else "")
-        self.state, self.reason = state, reason
 
 
 class Node(Protocol):
@@ -147,14 +99,28 @@ class Newcomer(Protocol):
 
 
 class Handover:
-    """Both sides: ``take`` at start, then ``hand_over`` when a newcomer asks."""
+    """Both sides: ``take`` at start, then ``hand_over`` when a newcomer asks.
 
-    def __init__(self, *, node: Node, gate: Gate, lock: NodeLock, asker: Asker, clock: Clock) -> None:
+    ``unfinished`` names calls of plugins that nobody waits for any more and that may still change a device. A thread
+    cannot be stopped, so the lock stays with this process until they have returned, or the process has ended.
+    """
+
+    def __init__(
+        self,
+        *,
+        node: Node,
+        gate: Gate,
+        lock: NodeLock,
+        asker: Asker,
+        clock: Clock,
+        unfinished: Callable[[], Sequence[str]] = tuple,
+    ) -> None:
         self._node = node
         self._gate = gate
         self._lock = lock
         self._asker = asker
         self._clock = clock
+        self._unfinished = unfinished
         self._course = Course()
         self._line: LifeLine | None = None
         self._newcomer: Newcomer | None = None
@@ -244,18 +210,32 @@ class Handover:
 
     async def _let_go(self) -> None:
         await _attempt("close the ledger", self._node.close_ledger)
+        if calls := self._unfinished():
+            logger.warning("the lock of the node stays with this process: {} has not returned", ", ".join(calls))
+            return
         self._lock.release()
+
+    def _check_returned(self) -> None:
+        if calls := self._unfinished():
+            raise StillRunning(
+                f"{', '.join(calls)} has not returned, and no other agent may meet it half way; the lock is handed "
+                "over once it returns, or when this agent is ended (delete its pod)"
+            )
 
     async def hand_over(self, newcomer: Newcomer, name: str) -> None:
         """Give up the lock; ``name`` is the newcomer's, for people. Once this returns, tell it so.
 
-        Raises ``HandoverRefused`` where this agent is not the active one, operations do not end in time, or the
-        newcomer is gone; this agent then is as active as before, or tries to become so.
+        Raises ``HandoverRefused`` where this agent is not the active one, operations do not end in time, a call of a
+        plugin has not returned, or the newcomer is gone; this agent then is as active as before, or tries to become so.
         """
         if self._ending:
             raise HandoverRefused(_ENDS)
         if self._course.state is not State.ACTIVE:
             raise HandoverRefused(f"this agent is {self._course.state} ({self._course.reason}); ask again")
+        try:
+            self._check_returned()
+        except StillRunning as error:
+            raise _refused(name, error) from error
         self._course.go(State.DRAINING, f"handing over to {name}")
         self._giving, self._given = asyncio.current_task(), asyncio.Event()
         try:
@@ -268,8 +248,10 @@ class Handover:
         quiet = False
         try:
             await self._gate.drain(self._clock, DRAIN_WITHIN)
+            self._check_returned()
             quiet = True
             await self._quieten()
+            self._check_returned()
             if newcomer.lost:
                 raise HandoverRefused(f"{name} is gone")
         except BaseException as error:
@@ -277,7 +259,7 @@ class Handover:
                 raise self._interrupted() from error
             await self._stay(again=quiet)
             if isinstance(error, DragomanError):
-                raise HandoverRefused(f"the lock is not handed over to {name}: {error}") from error
+                raise _refused(name, error) from error
             raise
         await self._let_go()
         self._course.go(State.PASSIVE, f"{name} is taking over")
@@ -361,6 +343,10 @@ class Handover:
             self._line.close()
         self._gate.close()
         await self._let_go()
+
+
+def _refused(name: str, why: DragomanError) -> HandoverRefused:
+    return HandoverRefused(f"the lock is not handed over to {name}: {why}")
 
 
 async def _attempt(what: str, step: Callable[[], Awaitable[None]]) -> None:

@@ -15,6 +15,9 @@ from dragoman.plugins import LoadedPlugin
 from dragoman.schema.faults import described
 from dragoman_hookspecs import Allocation, DeviceManager, DragomanError, InvalidConfig
 
+_HARMLESS = frozenset({"stop", "check_config", "plan_device", "device_metadata", "container_edits"})
+"""Hooks that change no device and no file, whenever they return. A scan does not either and has a thread apart."""
+
 
 class PluginFault(DragomanError):
     """A hook raised something that is not a DragomanError, or answered with the wrong type. Names plugin and hook."""
@@ -93,6 +96,10 @@ class PluginCalls:
         """Say what keeps the plugin from serving everything; empty while nothing does."""
         hanging = [*self._worker.left_behind(), *self._scanner.left_behind()]
         return "; ".join(filter(None, [self.down, *(f"{call} has not returned yet" for call in hanging)]))
+
+    def unfinished(self) -> list[str]:
+        """Name the calls past their limit that may still change something when they go on."""
+        return [call for call in self._worker.left_behind() if call.partition(" ")[0] not in _HARMLESS]
 
     def close(self) -> None:
         """Let idle threads end; none is waited for."""

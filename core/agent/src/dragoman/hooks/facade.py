@@ -101,6 +101,10 @@ class Hooks:
         """Tell the state of every plugin, loaded or not."""
         return self._life.statuses()
 
+    def unfinished(self) -> Sequence[str]:
+        """Name the calls of all plugins that nobody waits for any more and that may still change a device or file."""
+        return [call for calls in self._life.served for call in calls.unfinished()]
+
     async def start(self) -> None:
         """Start every plugin and its watch threads; failures are recorded and retried, never raised."""
         await self._life.start()
