@@ -44,3 +44,14 @@ def test_a_sysctl_that_does_not_exist_is_not_created(proc: Path) -> None:
     with pytest.raises(DeviceError, match=r"net\.ipv4\.conf\.eth0\.5\.no_such does not exist"):
         sysctl.write(proc, "ipv4", "eth0.5", {"no_such": "1"})
     assert not (proc / "sys/net/ipv4/conf/eth0.5/no_such").exists()
+
+
+def test_what_differs_from_the_default_and_can_be_written_back_is_remembered(proc: Path) -> None:
+    conf = proc / "sys/net/ipv4/conf"
+    (conf / "default").mkdir()
+    for leaf, own, default in (("arp_filter", "1", "0"), ("rp_filter", "2", "2"), ("mc_forwarding", "1", "0")):
+        (conf / "eth0.5" / leaf).write_text(f"{own}\n")
+        (conf / "default" / leaf).write_text(f"{default}\n")
+    # The kernel sets it where a multicast router runs, and lets nobody else.
+    (conf / "eth0.5/mc_forwarding").chmod(0o444)
+    assert sysctl.differing(proc, "eth0.5") == {"ipv4": {"arp_filter": "1"}, "ipv6": {}}

@@ -10,6 +10,7 @@ import contextlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from stat import S_IWUSR
 
 from dragoman_hookspecs import DeviceError, rules
 
@@ -33,15 +34,16 @@ def write(proc: Path, family: str, interface: str, leaves: Mapping[str, str]) ->
 def differing(proc: Path, interface: str) -> dict[str, dict[str, str]]:
     """Read the sysctls of an interface that are not the namespace's default, by family.
 
-    A link that leaves a namespace and comes back has the defaults again. What cannot be read is left out, and the IPv6
-    MTU, which goes with the link's.
+    A link that leaves a namespace and comes back has the defaults again. What cannot be read or may not be written is
+    left out (``mc_forwarding`` is the kernel's own), and the IPv6 MTU, which goes with the link's.
     """
     return {family: _differing(proc / "sys" / "net" / family / "conf", interface) for family in ("ipv4", "ipv6")}
 
 
 def _differing(folder: Path, interface: str) -> dict[str, str]:
     own, default = (_read(folder / name) for name in (interface, "default"))
-    return {leaf: value for leaf, value in own.items() if value and value != default.get(leaf) and leaf != "mtu"}
+    differing = {leaf: value for leaf, value in own.items() if value and value != default.get(leaf) and leaf != "mtu"}
+    return {leaf: value for leaf, value in differing.items() if (folder / interface / leaf).stat().st_mode & S_IWUSR}
 
 
 def _read(folder: Path) -> dict[str, str]:
