@@ -39,16 +39,25 @@ def snapshot(link: Link, *, host: HostPaths | None = None) -> JsonObject:
         found = identity.require(netlink, link.identity, link.name)
         # The kernel takes all routes from a link that goes down, and allows no new ones.
         routes = _routes(netlink, found) if found.up else []
-        return remnant(link, found) | {
-            "name": found.name,
-            "up": found.up,
-            "master": _master(netlink, found),
+        return shown(link, found, _master(netlink, found)) | {
             "sysctls": _sysctls(found, host or HostPaths()),
             "addresses": [entry for entry in netlink.addresses(found.index) if _is_own_address(entry)],
             "routes": routes,
             "rules": _rules(netlink, found, routes),
             "neighbours": [entry for entry in netlink.neighbours(found.index) if entry["state"] & _NUD_PERMANENT],
         }
+
+
+def shown(link: Link, found: LinkInfo, master: LinkInfo | None) -> JsonObject:
+    """Give what a link on the host tells of its host side, without what is asked of the kernel about it."""
+    # A port of these wears their MAC, and gets its own back from the kernel when it leaves.
+    is_disguised = master is not None and master.kind in ("bond", "team")
+    return remnant(link, found) | {
+        "name": found.name,
+        "up": found.up,
+        "mac": (is_disguised and found.permanent_mac) or found.mac,
+        "master": master.name if master else None,
+    }
 
 
 def remnant(link: Link, found: LinkInfo) -> JsonObject:
@@ -111,7 +120,7 @@ def _is_own_address(entry: Entry) -> bool:
     return not (entry["family"] == _AF_INET6 and entry["flags"] & _IFA_F_TEMPORARY)
 
 
-def _master(netlink: Netlink, link: LinkInfo) -> str | None:
+def _master(netlink: Netlink, link: LinkInfo) -> LinkInfo | None:
     if link.master is None:
         return None
-    return next((other.name for other in netlink.links() if other.index == link.master), None)
+    return next((other for other in netlink.links() if other.index == link.master), None)
