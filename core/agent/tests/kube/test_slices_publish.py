@@ -65,6 +65,16 @@ async def test_a_pool_is_published_in_the_version_that_the_server_speaks(
     ]
 
 
+async def test_a_node_object_that_could_not_be_read_once_is_asked_for_again(
+    server: ApiServer, publisher: SlicePublisher
+) -> None:
+    server.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}})
+    server.faults.fail(403, path="/api/v1/nodes", reason="Forbidden")
+    await publisher.publish(pool([device("a")]))
+    await publisher.publish(pool([device("a")], [device("b")]))
+    assert ["ownerReferences" in each["metadata"] for each in stored(server)] == [False, True]
+
+
 async def test_without_a_node_object_slices_have_no_owner(server: ApiServer, publisher: SlicePublisher) -> None:
     await publisher.publish(pool([device("a")]))
     assert "ownerReferences" not in stored(server)[0]["metadata"]

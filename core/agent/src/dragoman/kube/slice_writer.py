@@ -22,7 +22,7 @@ class SliceWriter:
         self._client = client
         self._driver = driver
         self._node = node
-        self._owner: list[JsonObject] | None = None
+        self._owner: list[JsonObject] = []
 
     @property
     def selector(self) -> str:
@@ -61,13 +61,11 @@ class SliceWriter:
 
     def forget_owner(self) -> None:
         """Read the Node's UID again before the next create: the node may have been registered anew."""
-        self._owner = None
+        self._owner = []
 
     async def _owner_references(self) -> list[JsonObject]:
-        if self._owner is None:
-            uid = await self._node_uid()
-            reference = {"apiVersion": "v1", "kind": "Node", "name": self._node, "uid": uid, "controller": True}
-            self._owner = [reference] if uid else []
+        if not self._owner and (uid := await self._node_uid()):
+            self._owner = [{"apiVersion": "v1", "kind": "Node", "name": self._node, "uid": uid, "controller": True}]
         return self._owner
 
     async def _node_uid(self) -> str | None:
