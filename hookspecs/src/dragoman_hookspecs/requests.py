@@ -199,11 +199,21 @@ class RunController:
     ready: Callable[[Callable[[], str]], None] = lambda _: None
 
 
-Connect = Callable[[Path | None, str | None], AbstractContextManager[Cluster]]
-"""Opens an API server: the path of a kubeconfig and the name of a context in it, or None for either."""
+class Connect(Protocol):
+    """Opens an API server: the path of a kubeconfig and the name of a context in it, or None for either.
+
+    ``request_timeout``: seconds that one request may take, and an exec plugin of the kubeconfig; None for 60.
+    """
+
+    def __call__(
+        self, kubeconfig: Path | None, context: str | None, /, request_timeout: float | None = None
+    ) -> AbstractContextManager[Cluster]:
+        """Open it. Raises ``DragomanError``."""
 
 
-def _nowhere(kubeconfig: Path | None, context: str | None) -> AbstractContextManager[Cluster]:
+def _nowhere(
+    kubeconfig: Path | None, context: str | None, /, request_timeout: float | None = None
+) -> AbstractContextManager[Cluster]:
     raise DragomanError("this program connects to no API server")
 
 
@@ -213,7 +223,8 @@ class RegisterCommands:
 
     ``connect(kubeconfig, context)`` opens the API server that a command was pointed to: a context manager that gives a
     ``Cluster``. Neither given: what the settings, the environment or the pod say. It raises ``DragomanError`` without
-    a usable configuration.
+    a usable configuration. With ``request_timeout`` it gives up a request after so many seconds; what takes more than
+    five is told on standard error.
     """
 
     add: Callable[[Any], None]

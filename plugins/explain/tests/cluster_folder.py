@@ -19,7 +19,7 @@ DRIVER = "dra.example.com"
 GROUP = "resource.k8s.io/v1"
 
 
-def nowhere(*_: object) -> Any:
+def nowhere(kubeconfig: Path | None, context: str | None, request_timeout: float | None = None) -> Any:
     raise DragomanError("no cluster in this test")
 
 

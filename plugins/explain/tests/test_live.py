@@ -35,6 +35,7 @@ class Server:
             for name, found in collections.items()
         }
         self.read: list[str] = []
+        self.timeout: float | None = None
 
     def get(self, path: str) -> JsonObject:
         self.read.append(path)
@@ -69,7 +70,10 @@ def _bare(body: Json) -> Json:
 
 def connecting(server: Server) -> Any:
     @contextmanager
-    def connect(kubeconfig: Path | None, context: str | None) -> Iterator[Cluster]:
+    def connect(
+        kubeconfig: Path | None, context: str | None, request_timeout: float | None = None
+    ) -> Iterator[Cluster]:
+        server.timeout = request_timeout
         yield server
 
     return connect
@@ -95,6 +99,13 @@ def test_a_claim_of_a_cluster_is_explained() -> None:
         "claim default/mine: would be allocated on node node-a",
     )
     assert "/api/v1/pods" not in server.read
+
+
+def test_how_long_an_answer_may_take_is_told_to_who_connects() -> None:
+    server = cluster()
+    assert run("claim/mine", "--request-timeout", "1m30s", connect=connecting(server)).exit_code == 0
+    assert server.timeout == 90
+    assert run("claim/mine", "--request-timeout", "soon", connect=connecting(server)).exit_code == 2
 
 
 def test_objects_of_the_first_beta_are_read_in_their_shape() -> None:

@@ -65,7 +65,9 @@ def test_schemas_and_kinds_come_from_descriptors_without_making_the_plugins(inst
     assert kind.type == "sr-iov"
 
 
-def nowhere(kubeconfig: Path | None, context: str | None) -> AbstractContextManager[Cluster]:
+def nowhere(
+    kubeconfig: Path | None, context: str | None, /, request_timeout: float | None = None
+) -> AbstractContextManager[Cluster]:
     raise AssertionError("no command connects while it is registered")
 
 

@@ -39,6 +39,12 @@ def command(connect: Connect) -> click.Command:
     )
     @click.option("--context", help="A context of the kubeconfig.")
     @click.option(
+        "--request-timeout",
+        callback=_length,
+        metavar="TIME",
+        help="How long one answer of the API server may take, such as 30s or 2m. [default: 60s]",
+    )
+    @click.option(
         "--what-if",
         multiple=True,
         type=_existing,
@@ -67,3 +73,12 @@ def command(connect: Connect) -> click.Command:
         ctx.exit(code)
 
     return explain
+
+
+def _length(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> float | None:
+    from dragoman_kit import durations  # noqa: PLC0415 - imported with every start of dragoman
+
+    try:
+        return None if value is None else durations.seconds(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error

@@ -38,6 +38,7 @@ class Question:
     namespace: str | None = None
     kubeconfig: Path | None = None
     context: str | None = None
+    request_timeout: float | None = None
     release: str | None = None
     gates: str | None = None
     devices: int | None = None
@@ -133,7 +134,7 @@ def _read(question: Question, asked: _Asked, connect: Connect) -> tuple[Features
 
 
 def _cluster(question: Question, connect: Connect) -> AbstractContextManager[Cluster]:
-    return connect(question.kubeconfig, question.context)
+    return connect(question.kubeconfig, question.context, question.request_timeout)
 
 
 def _change(question: Question, store: Store) -> set[Key]:

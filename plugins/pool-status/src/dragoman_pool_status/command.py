@@ -30,6 +30,12 @@ def command(connect: Connect) -> click.Command:
         help="The cluster's kubeconfig. [default: what the settings, the environment or the pod say]",
     )
     @click.option("--context", help="A context of the kubeconfig.")
+    @click.option(
+        "--request-timeout",
+        callback=_length,
+        metavar="TIME",
+        help="How long one answer of the API server may take, such as 30s or 2m. [default: 60s]",
+    )
     @click.option("--driver", help="Only the pools of this driver.")
     @click.option("--pool", help="Only pools of this name.")
     @click.option(
@@ -47,3 +53,12 @@ def command(connect: Connect) -> click.Command:
         click.echo(report.json() if output == "json" else report.table())
 
     return pools
+
+
+def _length(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> float | None:
+    from dragoman_kit import durations  # noqa: PLC0415 - imported with every start of dragoman
+
+    try:
+        return None if value is None else durations.seconds(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, Final, TypeVar
 from urllib.parse import urlencode
 
@@ -10,7 +9,7 @@ import msgspec
 
 from dragoman_allocator.objects import DeviceTaintRule, ResourceClaim
 from dragoman_allocator.pool_status import LeanClaim, LeanSlice
-from dragoman_hookspecs import ApiRefused, Cluster, Connect, DragomanError
+from dragoman_hookspecs import ApiRefused, Cluster, DragomanError
 from dragoman_pool_status.kinds import CLAIMS, RULES, SLICES
 from dragoman_pool_status.objects import Objects
 
@@ -25,14 +24,13 @@ class UnreadableList(DragomanError):
     """The API server lists something else than was asked for."""
 
 
-def read(connect: Connect, kubeconfig: Path | None, context: str | None, *, holders: bool) -> Objects:
+def read(cluster: Cluster, *, holders: bool) -> Objects:
     """Read a cluster of 1.34 or later; claims are whole if it is asked for holders. Raises ``DragomanError``."""
-    with connect(kubeconfig, context) as cluster:
-        objects = Objects(slices=everything(cluster, SLICES, LeanSlice), rules=_rules(cluster))
-        if holders:
-            objects.whole_claims = everything(cluster, CLAIMS, ResourceClaim)
-        else:
-            objects.lean_claims = everything(cluster, CLAIMS, LeanClaim)
+    objects = Objects(slices=everything(cluster, SLICES, LeanSlice), rules=_rules(cluster))
+    if holders:
+        objects.whole_claims = everything(cluster, CLAIMS, ResourceClaim)
+    else:
+        objects.lean_claims = everything(cluster, CLAIMS, LeanClaim)
     return objects
 
 

@@ -35,6 +35,7 @@ class Question:
     files: Sequence[Path] = ()
     kubeconfig: Path | None = None
     context: str | None = None
+    request_timeout: float | None = None
     driver: str | None = None
     pool: str | None = None
     partition_attribute: str | None = None
@@ -127,7 +128,8 @@ def _taint(cause: Cause) -> str:
 def _objects(question: Question, connect: Connect) -> Objects:
     if question.files:
         return manifests.read(question.files)
-    return live.read(connect, question.kubeconfig, question.context, holders=question.holders)
+    with connect(question.kubeconfig, question.context, question.request_timeout) as cluster:
+        return live.read(cluster, holders=question.holders)
 
 
 def _row(pool: PoolStatus) -> Sequence[Any]:

@@ -23,6 +23,7 @@ class MemoryCluster:
         self._watches: list[tuple[str, Callable[[str, Body], None]]] = []
         self._version = 10
         self.expired = 0
+        self.timeout: float | None = None
         self.held = ""
         self.released = threading.Event()
 

@@ -20,7 +20,10 @@ from .poolobjects import DRIVER, claim, rule, slice_
 
 def connecting(cluster: MemoryCluster) -> Connect:
     @contextmanager
-    def connect(kubeconfig: Path | None, context: str | None) -> Iterator[Cluster]:
+    def connect(
+        kubeconfig: Path | None, context: str | None, request_timeout: float | None = None
+    ) -> Iterator[Cluster]:
+        cluster.timeout = request_timeout
         yield cluster
 
     return connect
@@ -182,6 +185,13 @@ class TestCluster:
 
         assert found == [("a", 2), ("b", 2), ("c", 2), ("d", 0), ("e", 1)]
 
+    def test_is_told_how_long_an_answer_may_take(self, cluster: MemoryCluster) -> None:
+        run("--request-timeout", "1m30s", cluster=cluster)
+
+        assert cluster.timeout == 90
+        with pytest.raises(SystemExit):
+            run("--request-timeout", "soon", cluster=cluster)
+
     def test_is_read_again_from_the_beginning_when_a_list_expires(self, cluster: MemoryCluster) -> None:
         cluster.expired = 2
 
@@ -197,7 +207,7 @@ class TestCluster:
             run(cluster=MemoryCluster())
 
     def test_without_connection_needs_manifests(self) -> None:
-        def nowhere(kubeconfig: Path | None, context: str | None) -> Any:
+        def nowhere(kubeconfig: Path | None, context: str | None, request_timeout: float | None = None) -> Any:
             raise DragomanError("no access")
 
         result = CliRunner().invoke(command(nowhere), [])

@@ -113,8 +113,10 @@ class Program(click.Group):
     def _of_plugins(self, ctx: click.Context) -> Mapping[str, click.Command]:
         from dragoman.cli import descriptors  # noqa: PLC0415 - imports all plugins
 
-        def connect(kubeconfig: Path | None, context: str | None) -> AbstractContextManager[Cluster]:
-            return _connect(ctx, kubeconfig, context)
+        def connect(
+            kubeconfig: Path | None, context: str | None, request_timeout: float | None = None
+        ) -> AbstractContextManager[Cluster]:
+            return _connect(ctx, kubeconfig, context, request_timeout)
 
         # Commands are looked for before the callback of the program runs.
         _configure_logs(debug=bool(ctx.params.get("debug")))
@@ -128,15 +130,21 @@ def _configure_logs(*, debug: bool) -> None:
     logs.configure("debug" if debug else "warning")
 
 
-def _connect(ctx: click.Context, kubeconfig: Path | None, context: str | None) -> AbstractContextManager[Cluster]:
+def _connect(
+    ctx: click.Context, kubeconfig: Path | None, context: str | None, request_timeout: float | None
+) -> AbstractContextManager[Cluster]:
     from dragoman.kube.access import Access  # noqa: PLC0415 - only for commands that ask for it
     from dragoman.kube.connecting import connected  # noqa: PLC0415 - imports the official client
+    from dragoman.kube.patience import USUAL, Patience  # noqa: PLC0415 - with the others
 
+    limit = request_timeout or USUAL.limit
+    patience = Patience(limit=limit, tell=lambda what: click.echo(f"Waiting for {what}, {limit:g} s at most", err=True))
     if kubeconfig is not None or context is not None:
-        return connected(Access(kubeconfig=kubeconfig, context=context), manager="dragoman")
+        return connected(Access(kubeconfig=kubeconfig, context=context, patience=patience), manager="dragoman")
     found = ctx.find_object(Options) or Options()
     settings = found.load().settings.kubernetes
-    return connected(Access(server=settings.server, kubeconfig=settings.kubeconfig), manager="dragoman")
+    access = Access(server=settings.server, kubeconfig=settings.kubeconfig, patience=patience)
+    return connected(access, manager="dragoman")
 
 
 @click.group("dragoman", cls=Program, context_settings={"help_option_names": ["-h", "--help"]})

@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from urllib3.exceptions import InsecureRequestWarning
 
+from dragoman.kube.patience import USUAL, Patience
 from dragoman.model.errors import Refused
 from dragoman_kit import packages
 
@@ -23,11 +24,13 @@ class Access:
     """The first that is given: a server URL (no credentials), a kubeconfig file, the pod's service account.
 
     Where none is, ``$KUBECONFIG`` or ``~/.kube/config`` is read. ``context`` names a context of the kubeconfig.
+    ``patience`` bounds how long the kubeconfig's exec plugin may take.
     """
 
     server: str | None = None
     kubeconfig: Path | None = None
     context: str | None = None
+    patience: Patience = USUAL
 
 
 def api_client(access: Access, *, connections: int) -> Any:
@@ -66,7 +69,14 @@ def _configure(configuration: Any, access: Access) -> None:
         path = str(access.kubeconfig) if access.kubeconfig else None
         load: Any = kube_config.load_kube_config
         with _Complaints() as complaints:
-            load(config_file=path, context=access.context, client_configuration=configuration)
+            try:
+                access.patience.bounded(
+                    "the kubeconfig's exec plugin to give credentials",
+                    lambda: load(config_file=path, context=access.context, client_configuration=configuration),
+                )
+            except TimeoutError as error:
+                why = f"the kubeconfig's exec plugin gave no credentials within {access.patience.limit:g} s"
+                raise OSError(why) from error
         if complaints.said:
             raise OSError(f"no credentials: {'; '.join(complaints.said)}")
     else:

@@ -74,7 +74,7 @@ class KubeClient:
         """Send one request and give the body of the answer."""
         if self._closed:
             raise ServerUnavailable(f"{method} {path}: the connection to the API server was closed")
-        timeout = (_CONNECT_SECONDS, self._timeout)
+        timeout = (min(_CONNECT_SECONDS, self._timeout), self._timeout)
         what = f"{method} {path}"
 
         def call() -> bytes:

@@ -13,6 +13,7 @@ from dragoman.clock import Clock
 from dragoman.kube.client import APPLY_PATCH, KubeClient, decode
 from dragoman.kube.collection import follow, read_all
 from dragoman.kube.errors import ApiError, ServerUnavailable
+from dragoman.kube.patience import USUAL, Patience
 from dragoman_hookspecs import JsonObject
 
 _T = TypeVar("_T")
@@ -23,14 +24,23 @@ _LOOK: Final = 0.2
 class KubeCluster:
     """Satisfies ``dragoman_hookspecs.Cluster`` from any thread but that of the loop. ``manager`` names field managers.
 
-    Raises ``ServerUnavailable`` once the loop has ended.
+    ``patience`` is told of requests that take long. Raises ``ServerUnavailable`` once the loop has ended.
     """
 
-    def __init__(self, client: KubeClient, clock: Clock, loop: asyncio.AbstractEventLoop, *, manager: str) -> None:
+    def __init__(
+        self,
+        client: KubeClient,
+        clock: Clock,
+        loop: asyncio.AbstractEventLoop,
+        *,
+        manager: str,
+        patience: Patience = USUAL,
+    ) -> None:
         self._client = client
         self._clock = clock
         self._loop = loop
         self._manager = manager
+        self._patience = patience
 
     def get(self, path: str) -> JsonObject:
         """Read one object."""
@@ -38,7 +48,7 @@ class KubeCluster:
 
     def list(self, path: str) -> Sequence[JsonObject]:
         """Read all objects of a collection, page by page."""
-        items, _ = self._result(read_all(self._client, path))
+        items, _ = self._result(path, read_all(self._client, path))
         return items
 
     def watch(self, path: str, changed: Callable[[str, JsonObject], None], stopped: threading.Event) -> None:
@@ -73,16 +83,16 @@ class KubeCluster:
         if uid is not None:
             body["preconditions"] = {"uid": uid}
         try:
-            self._result(self._client.request("DELETE", path, body=body))
+            self._result(path, self._client.request("DELETE", path, body=body))
         except ApiError as error:
             if error.status != 404:
                 raise
 
     def _object(self, path: str, request: Coroutine[Any, Any, bytes]) -> JsonObject:
-        return decode(path, self._result(request), dict[str, Any])
+        return decode(path, self._result(path, request), dict[str, Any])
 
-    def _result(self, work: Coroutine[Any, Any, _T]) -> _T:
-        return self._submit(work).result()
+    def _result(self, path: str, work: Coroutine[Any, Any, _T]) -> _T:
+        return self._patience.result(f"the API server to answer about {path}", self._submit(work))
 
     def _submit(self, work: Coroutine[Any, Any, _T]) -> Future[_T]:
         try:

@@ -12,20 +12,20 @@ from dragoman.kube.access import Access
 from dragoman.kube.client import KubeClient
 from dragoman.kube.cluster import KubeCluster
 
-_PATIENCE = 60.0
-"""Seconds for one request of a command: a list of a large cluster may take long."""
-
 
 @contextmanager
 def connected(access: Access, *, manager: str) -> Iterator[KubeCluster]:
-    """Give a cluster whose client works on a loop in a thread of its own. Raises ``Refused`` without access."""
+    """Give a cluster whose client works on a loop in a thread of its own. Raises ``Refused`` without access.
+
+    Requests, too, are bounded by the patience of the access, and told of.
+    """
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="kube-loop", daemon=True)
     thread.start()
     try:
-        client = KubeClient(access, timeout=_PATIENCE)
+        client = KubeClient(access, timeout=access.patience.limit)
         try:
-            yield KubeCluster(client, SystemClock(), loop, manager=manager)
+            yield KubeCluster(client, SystemClock(), loop, manager=manager, patience=access.patience)
         finally:
             asyncio.run_coroutine_threadsafe(client.aclose(), loop).result()
     finally:

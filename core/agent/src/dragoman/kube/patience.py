@@ -1,0 +1,71 @@
+"""How long one waits for an API server and for credentials, and who is told when it takes long."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeVar
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """``limit``: seconds for one request, and for credentials. ``tell``: gets what is waited for after ``quiet``."""
+
+    limit: float = 60.0
+    quiet: float = 5.0
+    tell: Callable[[str], None] = lambda _: None
+
+    def result(self, what: str, future: Future[_T], *, limit: float | None = None) -> _T:
+        """Wait in this thread, for ever without a ``limit``. Raises ``TimeoutError``, or what the work raised."""
+        if limit is not None and limit <= self.quiet:
+            return future.result(limit)
+        with contextlib.suppress(TimeoutError):
+            return future.result(self.quiet)
+        if not future.done():
+            self.tell(what)
+        return future.result(None if limit is None else limit - self.quiet)
+
+    def bounded(self, what: str, work: Callable[[], _T]) -> _T:
+        """Run work that starts programs in a thread of its own; past the limit these are ended.
+
+        Raises ``TimeoutError``, or what the work raised.
+        """
+        future: Future[_T] = Future()
+        thread = threading.Thread(target=_settle, args=(work, future), name="credentials", daemon=True)
+        thread.start()
+        try:
+            return self.result(what, future, limit=self.limit)
+        except BaseException:
+            # Whoever gives up, by Ctrl-C too, leaves no program behind that waits for ever.
+            if not future.done() and thread.native_id is not None:
+                for process in list(_descendants(Path(f"/proc/self/task/{thread.native_id}/children"))):
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(process, signal.SIGKILL)
+            raise
+
+
+USUAL: Final = Patience()
+
+
+def _settle(work: Callable[[], _T], future: Future[_T]) -> None:
+    try:
+        future.set_result(work())
+    except BaseException as error:  # noqa: BLE001 - it is raised again where the result is waited for
+        future.set_exception(error)
+
+
+def _descendants(children: Path) -> Iterator[int]:
+    """Give the processes that a thread started, and theirs, the youngest first; none where /proc does not tell."""
+    with contextlib.suppress(OSError):
+        for process in map(int, children.read_text().split()):
+            for task in Path(f"/proc/{process}/task").iterdir():
+                yield from _descendants(task / "children")
+            yield process

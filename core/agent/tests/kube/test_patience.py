@@ -1,0 +1,78 @@
+"""A server that says nothing and an exec plugin that does not end cost so much time and no more, and are told of."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+from collections.abc import Iterator
+from concurrent.futures import Future
+from pathlib import Path
+
+import pytest
+
+from dragoman.kube.access import Access, api_client
+from dragoman.kube.connecting import connected
+from dragoman.kube.errors import ServerUnavailable
+from dragoman.kube.patience import Patience
+from dragoman.model.errors import Refused
+
+
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """The URL of a server that takes connections and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"http://127.0.0.1:{server.getsockname()[1]}"
+
+
+@pytest.mark.parametrize(("quiet", "told"), [(0.0, 1), (60.0, 0)])
+def test_a_silent_server_is_told_of_and_given_up(silent: str, quiet: float, told: int) -> None:
+    said: list[str] = []
+    patience = Patience(limit=0.2, quiet=quiet, tell=said.append)
+    with (
+        connected(Access(server=silent, patience=patience), manager="tests") as cluster,
+        pytest.raises(ServerUnavailable),
+    ):
+        cluster.get("/version")
+    assert said == ["the API server to answer about /version"] * told
+
+
+def test_what_the_work_raises_is_raised_whatever_the_limit() -> None:
+    late: Future[None] = Future()
+    late.set_exception(TimeoutError("of the work itself"))
+    said: list[str] = []
+    with pytest.raises(TimeoutError, match="of the work itself"):
+        Patience(quiet=0.0, tell=said.append).result("it", late)
+    assert said == []
+
+
+def kubeconfig(folder: Path, script: str) -> Path:
+    file = folder / "kubeconfig"
+    file.write_text(
+        "{current-context: x, clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}], "
+        "contexts: [{name: x, context: {cluster: c, user: u}}], users: [{name: u, user: {exec: "
+        "{apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: sh, "
+        f"args: [-c, '{script}']}}}}}}]}}"
+    )
+    return file
+
+
+def test_an_exec_plugin_that_hangs_is_told_of_given_up_and_ended_with_what_it_started(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    said: list[str] = []
+
+    def tell(what: str) -> None:
+        said.append(what)
+        assert select.select([reader], [], [], 30)[0], "the plugin has begun"
+        os.read(reader, 100)
+
+    file = kubeconfig(tmp_path, f'sh -c "echo begun; sleep 1000; true" > {pipe}; true')
+    access = Access(kubeconfig=file, patience=Patience(limit=0.2, quiet=0.0, tell=tell))
+    with pytest.raises(Refused, match=r"the kubeconfig's exec plugin gave no credentials within 0\.2 s"):
+        api_client(access, connections=1)
+    assert said == ["the kubeconfig's exec plugin to give credentials"]
+    assert select.select([reader], [], [], 30)[0], "nobody holds the pipe any more"
+    assert os.read(reader, 1) == b""
+    os.close(reader)
