@@ -208,7 +208,9 @@ class Agent:
     async def open_ledger(self) -> None:
         """Open the ledger and build the engine on it. Raises ``DriverChanged`` or ``LedgerTooNew``."""
         settings = self._live.now
-        self._ledger = Ledger.open(settings.paths.state_dir, assembly.boot_id(settings))
+        self._ledger = Ledger.open(
+            settings.paths.state_dir, assembly.boot_id(settings), expected=await self._has_specs()
+        )
         former = self._ledger.meta(DRIVER_KEY)
         if former not in {None, settings.driver_name} and self._ledger.allocations():
             raise DriverChanged(
@@ -229,6 +231,13 @@ class Agent:
                 orphan_grace=settings.orphans.grace_time,
             )
         )
+
+    async def _has_specs(self) -> bool:
+        """Tell whether devices may be prepared here: each has a spec until it is freed or the host is started anew."""
+        try:
+            return bool(await self._outside.cdi.present())
+        except DragomanError:
+            return True  # what cannot be listed does not tell that the ledger is new
 
     async def recover(self) -> None:
         """Start the plugins and bring the node in order."""

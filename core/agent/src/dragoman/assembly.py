@@ -33,6 +33,7 @@ class Outside:
     clock: Clock
     kube: KubeEdge
     links: HostLinks
+    cdi: CdiFolder
     pod_resources: PodResourcesClient
 
     @classmethod
@@ -44,6 +45,7 @@ class Outside:
             clock=clock,
             kube=KubeEdge.build(access, driver=settings.driver_name, node=node, clock=clock),
             links=HostLinks(HostPaths(sys=settings.paths.sys, proc=settings.paths.proc)),
+            cdi=CdiFolder(settings.paths.cdi_dir, settings.driver_name),
             pod_resources=PodResourcesClient(settings.paths.kubelet_root / "pod-resources" / "kubelet.sock", clock),
         )
 
@@ -62,7 +64,7 @@ class Outside:
             ledger=ledger,
             hooks=hooks,
             links=self.links,
-            cdi=CdiFolder(self.settings.paths.cdi_dir, self.settings.driver_name),
+            cdi=self.cdi,
             clock=self.clock,
             events=self.kube.events,
             rows_changed=rows_changed,

@@ -52,9 +52,9 @@ async def begin(node: FakeNode, *sandboxes: Sandbox) -> asyncio.Task[None]:
     return task
 
 
-async def lost(node: FakeNode, *sandboxes: Sandbox, boot: str = "b1") -> FakeNode:
-    """Begin a life without the ledger, and let it rebuild."""
-    node = node.restart(boot, lost=True)
+async def lost(node: FakeNode, *sandboxes: Sandbox, boot: str = "b1", gone: bool = False) -> FakeNode:
+    """Begin a life without the ledger (``gone``: without a file of it), and let it rebuild."""
+    node = node.restart(boot, lost=not gone, gone=gone)
     assert node.ledger.rebuilt
     task = await begin(node, *sandboxes)
     assert task.done(), node.rebuilding.reason

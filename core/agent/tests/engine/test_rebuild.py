@@ -48,6 +48,21 @@ async def test_a_claim_that_is_known_again_is_answered_as_before_and_freed_when_
     assert await is_empty(node)
 
 
+async def test_a_ledger_whose_file_is_gone_is_rebuilt_too(node: FakeNode) -> None:
+    claim = await prepared(node)
+    before = rows(node)
+    node = await lost(node, gone=True)
+    assert rows(node) == before
+    assert await node.unprepare(claim) == ""
+    assert await is_empty(node)
+
+
+async def test_a_node_on_which_nothing_is_prepared_has_a_new_ledger(node: FakeNode) -> None:
+    claim = await prepared(node)
+    assert await node.unprepare(claim) == ""
+    assert not node.restart(gone=True).ledger.rebuilt
+
+
 async def test_an_unfinished_rebuild_goes_on_in_the_next_life(node: FakeNode) -> None:
     await prepared(node, "former")
     await prepared(node, "other", "dummy1")

@@ -142,6 +142,16 @@ def test_a_log_alone_tells_that_there_was_a_ledger(tmp_path: Path) -> None:
     assert outcome(tmp_path) == (True, [])
 
 
+def test_a_file_that_is_gone_is_missed_where_something_tells_of_it(tmp_path: Path) -> None:
+    with closing(Ledger.open(tmp_path, "boot-1", expected=True)) as ledger:
+        assert ledger.rebuilt
+    assert outcome(tmp_path) == (True, [])
+    with closing(Ledger.open(tmp_path, "boot-1")) as ledger:
+        ledger.finish_rebuild()
+    with closing(Ledger.open(tmp_path, "boot-1", expected=True)) as ledger:
+        assert not ledger.rebuilt
+
+
 def test_a_half_made_new_ledger_is_made_again(tmp_path: Path) -> None:
     (tmp_path / "ledger.db.new").write_bytes(b"half a page")
     (tmp_path / "ledger.db.new-journal").write_bytes(b"of a death")

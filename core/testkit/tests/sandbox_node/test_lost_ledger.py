@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator
 
 import pytest
@@ -56,8 +57,11 @@ async def told(node: SandboxNode, *conditions: str) -> None:
     )
 
 
-async def lose_ledger(node: SandboxNode) -> None:
+async def lose_ledger(node: SandboxNode, *, gone: bool = False) -> None:
     await node.agent.kill()
+    if gone:
+        shutil.rmtree(node.state_dir)
+        return
     (node.state_dir / "ledger.db").write_bytes(b"this is no database any more" * 200)
     # The log alone may hold every page, and then nothing is lost.
     (node.state_dir / "ledger.db-wal").unlink()
@@ -77,7 +81,8 @@ async def attachments(node: SandboxNode) -> set[tuple[str, str, str]]:
     return {(row["pods"][0], row["attachment"], row["interface"]) for row in rows}
 
 
-async def test_running_pods_keep_their_devices_and_give_them_back_at_their_end(node: SandboxNode) -> None:
+@pytest.mark.parametrize("gone", [False, True], ids=["broken", "gone"])
+async def test_running_pods_keep_their_devices_and_give_them_back_at_their_end(node: SandboxNode, gone: bool) -> None:
     before = host_links()
     await node.agent.start()
     for name, pool in (("web", "lab"), ("api", "uplink")):
@@ -89,7 +94,7 @@ async def test_running_pods_keep_their_devices_and_give_them_back_at_their_end(n
     specs = {path.name: path.read_text() for path in node.cdi_dir.iterdir()}
     rows = await node.agent.ask("allocations")
 
-    await lose_ledger(node)
+    await lose_ledger(node, gone=gone)
     await node.agent.start()
     assert await node.agent.ask("allocations") == rows
     assert {name: in_pod(node, name) for name in ("web", "api")} == links

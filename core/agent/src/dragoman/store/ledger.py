@@ -42,24 +42,28 @@ class Ledger:
     """
 
     @classmethod
-    def open(cls, folder: Path, boot_id: str, on_commit: FaultPoint = lambda _: None) -> Ledger:
+    def open(
+        cls, folder: Path, boot_id: str, on_commit: FaultPoint = lambda _: None, *, expected: bool = False
+    ) -> Ledger:
         """Open or create ``ledger.db`` in the folder.
 
-        A corrupt file is set aside as ``ledger.db.corrupt-<n>`` and an empty ledger takes its place:
-        ``rebuilt`` is then True, and stays True over restarts until ``finish_rebuild``. A changed boot id drops
-        attachment rows. Raises ``LedgerTooNew`` or ``LedgerFault``.
-        ``on_commit`` is called around every commit; see ``FaultPoint``.
+        A corrupt file is set aside as ``ledger.db.corrupt-<n>`` and an empty ledger takes its place: it counts as lost,
+        as does one that is not there although the node shows that it was (``expected``). ``rebuilt`` is then True, and
+        stays True over restarts until ``finish_rebuild``. A changed boot id drops attachment rows.
+        Raises ``LedgerTooNew`` or ``LedgerFault``. ``on_commit`` is called around every commit; see ``FaultPoint``.
         """
         try:
             files.make_folder(folder)
             path = folder / _FILE
             if not path.exists():
-                _create(path, on_commit)
+                if expected:
+                    logger.error("ledger {} is gone although devices were prepared here; an empty one is made", path)
+                _create(path, on_commit, lost=expected)
             try:
                 return cls(path, boot_id, on_commit)
             except LedgerDamaged as damage:
                 logger.error("{}; it was set aside and an empty ledger takes its place", damage)
-            _create(path, on_commit)
+            _create(path, on_commit, lost=True)
             return cls(path, boot_id, on_commit)
         except OSError as error:
             raise LedgerFault(f"ledger in {folder} cannot be opened: {error}") from error
@@ -249,7 +253,7 @@ class Ledger:
             raise LedgerFault(f"ledger {self._path} is closed: another agent is active on this node")
 
 
-def _create(path: Path, on_commit: FaultPoint) -> None:
+def _create(path: Path, on_commit: FaultPoint, *, lost: bool) -> None:
     """Make an empty ledger beside its place and rename it, so that a file of that name is always a whole ledger."""
     if files.has_stray_log(path):
         files.set_aside(path)
@@ -260,7 +264,8 @@ def _create(path: Path, on_commit: FaultPoint) -> None:
     try:
         # A log would not be renamed together with its file.
         database.prepare(journal="DELETE")
-        schema.create(database, {_REBUILDING: "yes"} if files.was_set_aside(path) else {})
+        # A death after a file was set aside leaves only that file to tell of it.
+        schema.create(database, {_REBUILDING: "yes"} if lost or files.was_set_aside(path) else {})
     finally:
         database.close()
     new.rename(path)

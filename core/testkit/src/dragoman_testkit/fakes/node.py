@@ -55,7 +55,7 @@ class FakeNode:
         self.events: MemoryEvents = former.events if former else MemoryEvents()
         self.pod_resources: MemoryPodResources = former.pod_resources if former else MemoryPodResources()
         self.cdi = CdiFolder(folder / "cdi", DRIVER)
-        self.ledger = Ledger.open(folder / "state", boot)
+        self.ledger = Ledger.open(folder / "state", boot, expected=any(folder.glob(f"cdi/{DRIVER}-*")))
         weakref.finalize(self, self.ledger.close)  # a database left open is a warning, that is an error in tests
         self.late: list[str] = []
         self.parts = Parts(
@@ -75,11 +75,16 @@ class FakeNode:
         self.recovering = Recovering(self.parts)
         self.rebuilding = Rebuilding(self.parts, self.source, self.find, self.sandboxes, self.recovering)
 
-    def restart(self, boot: str = "b1", *, lost: bool = False) -> FakeNode:
-        """Begin another life; nothing of this one is told to stop, as after SIGKILL. ``lost``: the ledger is broken."""
+    def restart(self, boot: str = "b1", *, lost: bool = False, gone: bool = False) -> FakeNode:
+        """Begin another life; nothing of this one is told to stop, as after SIGKILL.
+
+        ``lost``: the ledger is broken, ``gone``: its file was removed.
+        """
         self.ledger.close()
         if lost:
             (self.folder / "state" / "ledger.db").write_bytes(b"this is no database any more" * 100)
+        if gone:
+            (self.folder / "state" / "ledger.db").unlink()
         return FakeNode(self.folder, former=self, boot=boot)
 
     async def recover(self) -> None:
