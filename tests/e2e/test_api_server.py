@@ -151,3 +151,17 @@ async def test_older_servers_get_what_they_know_and_no_slice_changes_over_a_rest
     await trial.running("after")
     await trial.clean()
     assert trial.slice_versions() == slices
+
+
+async def test_a_control_plane_that_is_upgraded_under_the_agent_gets_what_it_knows_now(make_trial: MakeTrial) -> None:
+    trial = await make_trial()
+    trial.offer_uplink()
+    trial.api.server_version = (1, 33)
+    trial.api.serve_versions(("v1beta2", "v1beta1"))
+    await trial.start()
+    assert "uplink0-mv" not in trial.published()  # shares are known since 1.34
+    trial.api.server_version = (1, 37)
+    trial.api.serve_versions(("v1", "v1beta2", "v1beta1"))
+    trial.api.faults.cut_watches()
+    await trial.until(lambda: "uplink0-mv" in trial.published(), "the shared device is published", PATIENCE)
+    await trial.clean()
