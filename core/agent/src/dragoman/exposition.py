@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 import threading
 from collections.abc import Callable, Iterable
@@ -32,8 +33,10 @@ class Metrics:
     @staticmethod
     def _of(plugin: str, text: Callable[[], str]) -> str:
         try:
-            return text()
-        except Exception as error:  # noqa: BLE001 - a plugin may raise anything, the others are still to be read
+            said = text()
+            said.encode()
+            return said if said.endswith("\n") else f"{said}\n"
+        except Exception as error:  # noqa: BLE001 - a plugin may raise or give anything, the others are still to be read
             logger.bind(plugin=plugin).warning("the metrics of {} cannot be read: {!r}", plugin, error)
             return ""
 
@@ -77,6 +80,28 @@ class _Server(ThreadingHTTPServer):
         logger.opt(exception=True).log(level, "{} got no answer", client_address)
 
 
+class _Server6(_Server):
+    address_family = socket.AF_INET6
+
+
+def _server(address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> _Server:
+    """Serve an address of either family; without a host all of both."""
+    host, _ = address
+    both = not host and socket.has_dualstack_ipv6()
+    if not both and ":" not in host:
+        return _Server(address, handler)
+    server = _Server6(address, handler, bind_and_activate=False)
+    try:
+        if both:
+            server.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        server.server_bind()
+        server.server_activate()
+    except OSError:
+        server.server_close()
+        raise
+    return server
+
+
 class Exposition:
     """Serves within ``with``. ``ready`` gives why not, or "". Raises ``OSError`` where the address is taken.
 
@@ -97,7 +122,7 @@ class Exposition:
             def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name that http.server gives
                 logger.debug("{} {}", self.address_string(), format % args)
 
-        self._server = _Server(address, Handler)
+        self._server = _server(address, Handler)
         self.port: int = self._server.server_address[1]
 
     def __enter__(self) -> Self:

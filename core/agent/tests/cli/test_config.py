@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import hypothesis
 import pytest
+import yaml
 from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dragoman.cli.main import main
 from dragoman.settings import check_file
@@ -56,6 +61,23 @@ def test_show_as_yaml_is_a_settings_file_of_the_same_settings(folder: Path, tmp_
     assert settings.pools[0].name == "a"
     assert settings.device_manager_configs == {"zzz": {"count": 3}}
     assert f'  index: "10"  # {folder / "settings.yaml"}' in result.stdout.splitlines()
+
+
+TEXTS = st.text(min_size=1, max_size=8) | st.sampled_from(
+    ["on", "No", "null", "~", "1", "a: b", "x #y", "\x9b2J", "\u2028"]
+)
+
+
+@hypothesis.settings(derandomize=True, max_examples=20, deadline=None)
+@given(section=st.dictionaries(TEXTS, TEXTS | st.lists(TEXTS, max_size=2), max_size=3))
+def test_show_as_yaml_is_read_as_what_was_set_and_drives_no_terminal(section: dict[str, object]) -> None:
+    with TemporaryDirectory() as folder:
+        first, second = Path(folder) / "settings.yaml", Path(folder) / "again.yaml"
+        first.write_text(yaml.safe_dump({"pluginConfigs": {"x": section}}), encoding="utf-8")
+        shown = show(Path(folder), "-o", "yaml").stdout
+        assert all(line.isprintable() for line in shown.split("\n"))
+        second.write_text(shown, encoding="utf-8")
+        assert check_file(second).settings.plugin_configs == check_file(first).settings.plugin_configs
 
 
 def test_show_refuses_faulty_settings_in_one_line(folder: Path) -> None:

@@ -6,10 +6,22 @@ import http.client
 import socket
 import struct
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from dragoman.exposition import Exposition, Metrics
+
+
+def has_newer_family() -> bool:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        return False
+    return True
+
+
+newer_family = pytest.mark.skipif(not has_newer_family(), reason="this machine has no IPv6")
 
 
 @pytest.fixture
@@ -41,6 +53,32 @@ def test_a_query_is_no_other_path_and_head_has_no_body(
     exposition: Exposition, method: str, path: str, answer: tuple[int, bytes]
 ) -> None:
     assert asked(exposition, method, path) == answer
+
+
+@pytest.mark.parametrize("reached", ["127.0.0.1", pytest.param("::1", marks=newer_family)])
+def test_without_a_host_both_families_are_served(reached: str) -> None:
+    with Exposition(("", 0), Metrics(), lambda: "") as running:
+        socket.create_connection((reached, running.port), timeout=10).close()
+
+
+@newer_family
+def test_an_address_of_the_newer_family_is_served() -> None:
+    with Exposition(("::1", 0), Metrics(), lambda: "") as running:
+        socket.create_connection(("::1", running.port), timeout=10).close()
+
+
+@pytest.mark.parametrize("odd", [7, None, "half \ud800\n", RuntimeError()], ids=["number", "none", "half", "error"])
+def test_a_plugin_whose_metrics_are_none_costs_its_own_only(odd: object) -> None:
+    def text() -> Any:
+        if isinstance(odd, Exception):
+            raise odd
+        return odd
+
+    metrics = Metrics()
+    metrics.offer("a", lambda: "up 1")
+    metrics.offer("b", text)
+    metrics.offer("c", lambda: "down 1\n")
+    assert metrics.text() == "up 1\ndown 1\n"
 
 
 def test_a_client_that_says_nothing_is_let_go(exposition: Exposition) -> None:

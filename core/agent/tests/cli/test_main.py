@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -154,3 +155,14 @@ def test_output_that_nobody_reads_any_more_is_exit_code_1_without_a_word(argumen
     done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
     os.close(writer)
     assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_slices_are_not_withdrawn_beside_an_agent_that_runs_and_does_not_answer(tmp_path: Path) -> None:
+    settings = tmp_path / "s.yaml"
+    settings.write_text(f"paths: {{runDir: {tmp_path}}}\nkubernetes: {{server: 'http://127.0.0.1:1'}}\n")
+    with socket.socket(socket.AF_UNIX) as agent:
+        agent.bind(str(tmp_path / "control.sock"))
+        agent.listen()
+        result = CliRunner().invoke(main, ["--config", str(settings), "agent", "withdraw"])
+    assert result.exit_code == 1
+    assert "an agent runs on this node" in result.stderr

@@ -6,6 +6,7 @@ import asyncio
 import json
 import signal
 import socket
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -13,7 +14,7 @@ from loguru import logger
 
 from dragoman import logs
 from dragoman.cli.main import Options
-from dragoman.control.client import AgentUnreachable, call_now
+from dragoman.control.client import AgentUnreachable, Connection, call_now
 from dragoman.kubelet.environment import prepare_environment
 
 if TYPE_CHECKING:
@@ -75,12 +76,18 @@ def status(options: Options) -> None:
 def withdraw(options: Options) -> None:
     """Delete the slices of this node, when Dragoman is uninstalled. Nothing else does."""
     settings = options.load().settings
-    try:
-        call_now(settings.paths.run_dir / "control.sock", "status", seconds=5)
-    except AgentUnreachable:
-        asyncio.run(_withdraw(settings))
-    else:
+    if asyncio.run(_runs(settings.paths.run_dir / "control.sock")):
         raise click.ClickException("an agent runs on this node and would publish its slices again: stop it first")
+    asyncio.run(_withdraw(settings))
+
+
+async def _runs(path: Path) -> bool:
+    """Tell whether an agent listens, which may be too busy to answer."""
+    try:
+        (await Connection.open(path)).close()
+    except AgentUnreachable:
+        return False
+    return True
 
 
 async def _withdraw(settings: Settings) -> None:

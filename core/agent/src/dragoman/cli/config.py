@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,9 @@ from dragoman.settings.files import KIND, documents, spec
 from dragoman.settings.layers import Layer, walk
 from dragoman.settings.loading import DEFAULTS, check
 from dragoman_hookspecs import Descriptor, Fault, InvalidConfig
+
+_PLAIN = re.compile(r"(?!(?:y|n|yes|no|on|off|true|false|null)\Z)[a-z][a-z0-9]*", re.IGNORECASE | re.ASCII)
+"""Keys that YAML reads as texts without quotes."""
 
 
 @click.group()
@@ -157,13 +161,26 @@ def _sections_alone(layer: Layer) -> Loaded:
 def _yaml(loaded: Loaded, data: Mapping[str, Any], base: tuple[str, ...] = ()) -> Iterator[str]:
     for key, value in data.items():
         path = (*base, key)
-        lead = "  " * len(base) + (key if key.isidentifier() else json.dumps(key))
+        lead = "  " * len(base) + (key if _PLAIN.fullmatch(key) else _quoted(key))
         if value and _is_object(value):
             yield f"{lead}:"
             yield from _yaml(loaded, value, path)
         else:
             origin = printable(loaded.origins.get(dotted(path), DEFAULTS))
-            yield f"{lead}: {json.dumps(value, ensure_ascii=False)}  # {origin}"
+            yield f"{lead}: {_quoted(value)}  # {origin}"
+
+
+def _quoted(value: Any) -> str:
+    """Write a value as JSON that is YAML too: what does not show is escaped, also where JSON would not do so."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if text.isprintable() else "".join(map(_escaped, text))
+
+
+def _escaped(character: str) -> str:
+    if character.isprintable():
+        return character
+    code = ord(character)
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def _is_object(value: object) -> bool:
