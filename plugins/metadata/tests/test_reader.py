@@ -195,3 +195,26 @@ def test_half_a_character_is_shown_as_the_sign_for_one_that_is_unknown(
     file.write_text(file.read_text().replace('"fast"', '"name": {"string": "x\\ud800y"}, "fast"'))
     assert main(["show", "--base", str(tmp_path), *form]) == 0
     assert "x\ufffdy" in capsys.readouterr().out
+
+
+def test_a_request_without_its_claim_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(tmp_path, "resourceclaims/c/r/d-metadata.json", one("d", "a"))
+    with pytest.raises(SystemExit) as usage:
+        main(["show", "--base", str(tmp_path), "--request", "other"])
+    assert usage.value.code == 2
+    assert "--request needs --claim or --pod-claim" in capsys.readouterr().err
+
+
+def test_what_no_device_has_is_told_and_exit_code_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(tmp_path, "resourceclaims/c/r/d-metadata.json", one("d", "a", data=None))
+    assert main(["show", "--base", str(tmp_path), "--get", "interfce"]) == 1
+    told = "dragoman-metadata: no device has an attribute interfce; there are fast, modes, mtu\n"
+    assert capsys.readouterr() == ("", told)
+    assert main(["show", "--base", str(tmp_path), "--get", "interface"]) == 0
+
+
+@pytest.mark.parametrize("value", [{"ints": 3}, {"strings": "ab"}, {"bools": True}])
+def test_a_list_that_is_none_is_a_fault(value: dict[str, object]) -> None:
+    device = Device(driver="d", pool="p", name="n", attributes={"x": value})
+    (fault,) = validate(DeviceMetadata(requests=(Request(name="r", devices=(device,)),)))
+    assert fault.endswith(": is of the wrong type")

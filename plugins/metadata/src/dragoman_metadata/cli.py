@@ -34,15 +34,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _show(arguments: Sequence[str] | None) -> int:
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.request is not None and options.claim is None and options.pod_claim is None:
+        parser.error("--request needs --claim or --pod-claim")
     try:
         metadata = _read(options)
+        shown = _render(metadata, options)
     except (MetadataError, ValueError) as error:
         sys.stderr.write(f"dragoman-metadata: {error}\n")
         return 1
     for fault in validate(metadata):
         sys.stderr.write(f"dragoman-metadata: {fault}\n")
-    sys.stdout.write(_render(metadata, options))
+    sys.stdout.write(shown)
     return 0
 
 
@@ -73,6 +77,7 @@ def _read(options: argparse.Namespace) -> DeviceMetadata:
 
 def _render(metadata: DeviceMetadata, options: argparse.Namespace) -> str:
     if options.get:
+        _check_known(metadata, options.get)
         return "".join(f"{value}\n" for device in metadata.devices() for value in _values(device, options.get))
     if options.output == "json":
         return encode(metadata, ["v1beta1"]).decode()
@@ -88,6 +93,15 @@ def _render(metadata: DeviceMetadata, options: argparse.Namespace) -> str:
     )
 
 
+def _check_known(metadata: DeviceMetadata, what: str) -> None:
+    """Raise ``MetadataError`` for what no device can have, or has: a script would go on with an empty text."""
+    attributes = sorted({name for device in metadata.devices() for name in device.attributes})
+    if what not in _MEMBERS and what not in attributes:
+        there = f"there are {', '.join(attributes)}" if attributes else "there are none"
+        raise MetadataError(f"no device has an attribute {what}; {there}")
+
+
+_MEMBERS = ("interface", "mac", "ips", "device", "driver", "pool")
 _COLUMNS = ("interface", "mac", "ips")
 
 

@@ -50,13 +50,13 @@ def _attribute(path: str, attribute: Attribute) -> Iterator[str]:
         yield f"{path}: must have exactly one value"
         return
     ((kind, value),) = attribute.items()
-    type_ = _KINDS.get(kind.removesuffix("s"))
-    values = value if kind.endswith("s") and isinstance(value, list) else [value]
+    type_, is_list = _KINDS.get(kind.removesuffix("s")), kind.endswith("s")
+    values = value if is_list else [value]
     if type_ is None:
         yield f"{path}: {kind} is no kind of value"
-    elif not values or not all(type(each) is type_ for each in values):
+    elif not isinstance(values, list) or not values or not all(type(each) is type_ for each in values):
         yield f"{path}.{kind}: is of the wrong type"
-    elif type_ is str and kind.endswith("s") and any(len(each.encode()) > 64 for each in values):
+    elif type_ is str and is_list and any(len(each.encode()) > 64 for each in values):
         yield f"{path}.{kind}: has a member of more than 64 bytes"
 
 
