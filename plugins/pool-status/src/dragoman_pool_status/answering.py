@@ -109,6 +109,10 @@ class Answering:
         """Forget a request that was deleted."""
         self._known.pop((kind, name), None)
 
+    def absent(self, kind: RequestKind) -> None:
+        """Forget all requests of a kind that is served no longer."""
+        self._known = {key: known for key, known in self._known.items() if key[0] != kind}
+
     def pools_changed(self, driver: str, now: float) -> None:
         """Take up again what was given up because a pool of this driver was incomplete."""
         for known in self._known.values():

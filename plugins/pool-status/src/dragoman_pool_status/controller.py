@@ -110,8 +110,10 @@ class Controlling:
             self._listed_requests(event)
 
     def _listed_requests(self, event: _Event) -> None:
-        """Say once of a cluster that serves neither kind that nobody can ask it."""
+        """Forget what is served no longer; say once of a cluster that serves neither kind that nobody can ask it."""
         known = event.collection in self._absent
+        if event.type == "ABSENT":
+            self._answering.absent(_REQUESTS[event.collection])
         (self._absent.add if event.type == "ABSENT" else self._absent.discard)(event.collection)
         if not known and len(self._absent) == len(_REQUESTS):
             self._logger.warning(

@@ -45,8 +45,8 @@ def everything(cluster: Cluster, path: str, kind: type[_T]) -> list[_T]:
         except ApiRefused as refused:
             if refused.status != _EXPIRED or "continue" not in query:
                 raise
-            # The list became too old while it was read: begin again.
-            found, query = [], {"limit": _PAGE}
+            # The list became too old between two pages; in one piece it cannot.
+            found, query = [], {"limit": 0}
             continue
         try:
             found += decoder.decode(msgspec.json.encode(page.get("items") or []))

@@ -28,7 +28,7 @@ class MemoryCluster:
         self.released = threading.Event()
 
     def get(self, path: str) -> Body:
-        """Read an object, or a page of a collection: two objects, whatever the limit."""
+        """Read an object, or a page of a collection: two objects, whatever the limit, or all without one."""
         path, query = urlsplit(path).path, parse_qs(urlsplit(path).query)
         collection, _, name = path.rpartition("/")
         with self._changed:
@@ -39,6 +39,8 @@ class MemoryCluster:
                 self.expired -= 1
                 raise ApiRefused("the continue token is too old", status=410)
             items = list(self._collection(path).values())
+            if query["limit"] == ["0"]:
+                return {"metadata": {}, "items": copy.deepcopy(items)}
             more = {"continue": str(begin + 2)} if begin + 2 < len(items) else {}
             return {"metadata": more, "items": copy.deepcopy(items[begin : begin + 2])}
 
@@ -54,7 +56,9 @@ class MemoryCluster:
                 changed("ADDED", copy.deepcopy(body))
             changed("SYNCED", {})
             self._watches.append((path, changed))
-        stopped.wait()
+        while not stopped.wait(0.01):
+            with self._changed:
+                self._collection(path)
 
     def apply(self, path: str, body: Body) -> Body:
         raise NotImplementedError
@@ -77,6 +81,12 @@ class MemoryCluster:
             if former is not None and uid in (None, former["metadata"].get("uid")):
                 del self._objects[collection][name]
                 self._tell(collection, "DELETED", former)
+
+    def withdraw(self, path: str) -> None:
+        """Serve a collection no longer."""
+        with self._changed:
+            del self._objects[path]
+            self._watches = [each for each in self._watches if each[0] != path]
 
     def put(self, path: str, body: Body) -> None:
         """Create or change an object."""

@@ -106,6 +106,14 @@ class TestAnswers:
 
         assert writes(scene.until(START + 100)) == []
 
+    def test_requests_of_a_kind_that_is_served_no_longer_are_forgotten(self, scene: Scene) -> None:
+        scene.core.seen(OWN, request(), scene.now)
+        scene.core.seen(BUILT_IN, request(), scene.now)
+        scene.core.absent(OWN)
+
+        assert writes(scene.until(START + 100)) == [30.0]
+        assert [kind for _, write in scene.until(START + 3 * 86400) if (kind := write.kind) == OWN] == []
+
     def test_what_cannot_be_calculated_is_a_failed_answer(self, scene: Scene) -> None:
         scene.outcome = InvalidInput("'x' is not a quantity")
         scene.core.seen(OWN, request(), scene.now)

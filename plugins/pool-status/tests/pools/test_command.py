@@ -192,10 +192,11 @@ class TestCluster:
         with pytest.raises(SystemExit):
             run("--request-timeout", "soon", cluster=cluster)
 
-    def test_is_read_again_from_the_beginning_when_a_list_expires(self, cluster: MemoryCluster) -> None:
-        cluster.expired = 2
+    def test_is_read_in_one_piece_when_a_list_expires_between_pages(self, cluster: MemoryCluster) -> None:
+        cluster.expired = 10
 
         assert len(pools(cluster=cluster)) == 5
+        assert cluster.expired == 9
 
     def test_tells_holders_in_json(self, cluster: MemoryCluster) -> None:
         (pool,) = pools("--pool", "e", "--driver", DRIVER, "--holders", cluster=cluster)

@@ -31,8 +31,11 @@ from .poolobjects import claim, request, rule, slice_
 
 
 @contextmanager
-def running(cluster: Cluster, now: str = "2026-03-01T10:00:00Z") -> Iterator[Controlling]:
-    controlling = Controlling(cluster, logging.getLogger("test"), grace=0, clock=lambda: seconds_of(now) or 0.0)
+def running(what: Cluster | Controlling, now: str = "2026-03-01T10:00:00Z") -> Iterator[Controlling]:
+    if isinstance(what, Controlling):
+        controlling = what
+    else:
+        controlling = Controlling(what, logging.getLogger("test"), grace=0, clock=lambda: seconds_of(now) or 0.0)
     stopped = threading.Event()
     thread = threading.Thread(target=controlling.run, args=(stopped,), daemon=True)
     thread.start()
@@ -122,6 +125,23 @@ def test_until_everything_was_read_it_is_not_ready_and_says_what_is_still_read(c
 def test_what_is_not_served_is_not_waited_for() -> None:
     with running(MemoryCluster(SLICES, CLAIMS)) as controlling:
         until(lambda: not controlling.unready())
+
+
+def test_requests_of_a_kind_that_is_served_no_longer_are_forgotten(caplog: pytest.LogCaptureFixture) -> None:
+    cluster, times = MemoryCluster(SLICES, CLAIMS, OWN.path), ["2026-03-01T10:00:00Z"]
+    cluster.put(SLICES, slice_(count=2))
+    cluster.put(OWN.path, request(created=times[0]))
+    controlling = Controlling(cluster, logging.getLogger("test"), grace=0, clock=lambda: seconds_of(times[-1]) or 0.0)
+    with running(controlling):
+        until(lambda: not controlling.unready())
+        cluster.withdraw(OWN.path)
+        until(lambda: len(caplog.messages) == 1)
+        times.append("2026-03-03T10:00:00Z")
+        for pool in ("turns", "turns-again"):
+            cluster.put(SLICES, slice_(pool, pool=pool))
+            until(lambda pool=pool: f'pool="{pool}"' in controlling.metrics())  # type: ignore[misc]  # bound here
+    (message,) = caplog.messages
+    assert message.startswith("the cluster serves no ResourcePoolStatusRequest")
 
 
 def test_two_controllers_side_by_side_give_each_request_one_answer(cluster: MemoryCluster) -> None:
