@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
 import pytest
@@ -12,7 +12,8 @@ import pytest
 from dragoman.kube.access import Access
 from dragoman.kube.client import KubeClient
 from dragoman.kube.cluster import KubeCluster
-from dragoman.kube.collection import SYNCED, follow, read_all
+from dragoman.kube.collection import PAGE, SYNCED, follow, read_all
+from dragoman.kube.errors import ApiError
 from dragoman_hookspecs import ApiRefused, Cluster, DragomanError, JsonObject
 from dragoman_testkit.fakes.clock import VirtualClock
 from dragoman_testkit.sandbox.apiserver import ApiServer
@@ -75,6 +76,23 @@ async def test_long_lists_come_whole_whatever_the_page(server: ApiServer, client
     items, version = await read_all(client, CLASSES)
     assert sorted(item["metadata"]["name"] for item in items) == [f"c{number}" for number in range(7)]
     assert int(version) > 0
+
+
+class Forgetful(KubeClient):
+    """A client of a server that keeps no page of a list for as long as it takes to ask for the next one."""
+
+    async def get(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
+        if "continue" in (query or {}):
+            raise ApiError(410, "Expired", "the continue token is too old")
+        return await super().get(path, query)
+
+
+async def test_a_list_that_expires_between_its_pages_is_read_in_one_piece(server: ApiServer) -> None:
+    for number in range(PAGE + 1):
+        server.create(device_class(f"c{number}"))
+    async with KubeClient(Access(server=server.url)) as client, Forgetful(Access(server=server.url)) as forgetful:
+        assert len((await read_all(client, CLASSES))[0]) == PAGE + 1
+        assert await read_all(forgetful, CLASSES) == await read_all(client, CLASSES)
 
 
 class Watcher:

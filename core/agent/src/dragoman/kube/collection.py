@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any, Final
 
 import msgspec
 
 from dragoman.clock import Clock
 from dragoman.kube.client import KubeClient, decode
+from dragoman.kube.errors import ApiError
 from dragoman.kube.follow import Follower, Position
 from dragoman.kube.watch import WatchEvent, watch_query
 from dragoman_hookspecs import JsonObject
@@ -34,14 +36,20 @@ class Page(msgspec.Struct):
 async def read_all(client: KubeClient, path: str) -> tuple[list[JsonObject], str]:
     """List a collection page by page; gives the objects and the version of the list. Raises as ``KubeClient.get``."""
     items: list[JsonObject] = []
-    position: dict[str, str] = {}
+    query = {"limit": str(PAGE)}
     while True:
-        query = {"limit": str(PAGE), **position}
-        page = decode(f"list {path}", await client.get(path, query), Page)
+        try:
+            page = decode(f"list {path}", await client.get(path, query), Page)
+        except ApiError as error:
+            if error.status != HTTPStatus.GONE or "continue" not in query:
+                raise
+            # The list became too old between two pages; in one piece it cannot.
+            items, query = [], {}
+            continue
         items += page.items or ()
         if not (following := page.metadata.get("continue")):
             return items, str(page.metadata.get("resourceVersion", ""))
-        position = {"continue": str(following)}
+        query = {"limit": str(PAGE), "continue": str(following)}
 
 
 async def follow(client: KubeClient, clock: Clock, path: str, emit: Emit) -> None:
