@@ -69,24 +69,53 @@ def test_a_database_of_something_else_is_set_aside(tmp_path: Path) -> None:
     assert outcome(tmp_path) == (True, [])
 
 
+@pytest.mark.parametrize("statement", ["DROP TABLE attachments", "ALTER TABLE allocations DROP COLUMN document"])
+def test_tables_that_are_not_ours_set_the_whole_file_aside(filled: Path, statement: str) -> None:
+    edit(filled, statement)
+    assert outcome(filled) == (True, [])
+    assert (filled / "ledger.db.corrupt-1").exists()
+
+
+def test_tables_whose_making_is_no_text_set_the_whole_file_aside(filled: Path) -> None:
+    edit(
+        filled,
+        "PRAGMA writable_schema=ON",
+        "UPDATE sqlite_master SET sql = CAST(x'ff' || sql AS TEXT) WHERE name = 'attachments'",
+    )
+    assert outcome(filled) == (True, [])
+    assert (filled / "ledger.db.corrupt-1").exists()
+
+
 @pytest.mark.parametrize(
     "statement",
     [
         "UPDATE allocations SET document = '{' WHERE claim_uid = 'c7'",
         "UPDATE allocations SET document = x'7b7d' WHERE claim_uid = 'c7'",
-        "UPDATE allocations SET state = 'PERHAPS' WHERE claim_uid = 'c7'",
-        "UPDATE allocations SET claim_uid = x'00' WHERE claim_uid = 'c7'",
+        "UPDATE allocations SET document = replace(document, 'dummy0', 'dummy1') WHERE claim_uid = 'c7'",
         "UPDATE allocations SET document = CAST(x'ff' AS TEXT) WHERE claim_uid = 'c7'",
-        "UPDATE attachments SET document = '[]'",
+        "UPDATE allocations SET state = 'PERHAPS' WHERE claim_uid = 'c7'",
+        "UPDATE allocations SET state = 'PREPARED' WHERE claim_uid = 'c7'",
+        "UPDATE allocations SET state = CAST(x'ff' AS TEXT) WHERE claim_uid = 'c7'",
+        "UPDATE allocations SET device = 'dummy1' WHERE claim_uid = 'c7'",
+        "UPDATE allocations SET claim_uid = x'00' WHERE claim_uid = 'c7'",
+        "UPDATE allocations SET claim_uid = 'c7 ' WHERE claim_uid = 'c7'",
+        "UPDATE attachments SET document = '[]' WHERE claim_uid = 'c7'",
+        "UPDATE attachments SET document = replace(document, '1500', '1504') WHERE claim_uid = 'c7'",
+        "UPDATE attachments SET sandbox_id = 's2' WHERE claim_uid = 'c7'",
         "DELETE FROM allocations WHERE claim_uid = 'c7'",
-        "DROP TABLE attachments",
-        "ALTER TABLE allocations DROP COLUMN document",
     ],
 )
-def test_contents_that_are_no_rows_set_the_whole_file_aside(filled: Path, statement: str) -> None:
+def test_a_damaged_row_goes_with_its_attachment_and_costs_no_other(
+    filled: Path, new_attachment: NewAttachment, statement: str
+) -> None:
     edit(filled, statement)
-    assert outcome(filled) == (True, [])
-    assert (filled / "ledger.db.corrupt-1").exists()
+    others = [claim for claim in CLAIMS if claim != "c7"]
+    for _ in range(2):
+        with closing(Ledger.open(filled, "boot-1")) as ledger:
+            assert ledger.rebuilt
+            assert [row.key.claim_uid for row in ledger.allocations()] == sorted(others)
+            assert sorted(row.key.allocation.claim_uid for row in ledger.attachments()) == sorted(others)
+    assert not (filled / "ledger.db.corrupt-1").exists()
 
 
 def test_a_file_cut_anywhere_is_whole_or_set_aside(filled: Path) -> None:

@@ -23,7 +23,7 @@ class FormerClaims:
     async def known(self, ledger: Ledger, clock: Clock, ref: ClaimRef, seconds: float) -> None:
         """Wait until it is settled whether the claim was prepared before. Raises ``NotRebuilt`` after so long."""
         end = clock.monotonic() + seconds
-        while ledger.rebuilt and not ledger.of_claim(ref.uid) and ref.uid not in self._given_up:
+        while ledger.rebuilt and not ledger.knows(ref.uid) and ref.uid not in self._given_up:
             left = end - clock.monotonic()
             if left <= 0 or not await self._found.wait(clock, left):
                 raise NotRebuilt(

@@ -108,7 +108,7 @@ class Rebuilding:
         self._done = asyncio.Event()
         self.reason = ""
         if parts.ledger.rebuilt:
-            self.reason = "the ledger was lost and is being rebuilt"
+            self.reason = "the ledger was lost, or a part of it, and is being rebuilt"
         else:
             self._done.set()
 
@@ -139,7 +139,7 @@ class Rebuilding:
         try:
             await self._rebuild()
         except Exception as error:  # noqa: BLE001 - without another attempt the node would stay degraded
-            reason = f"the ledger was lost and is being rebuilt: {error}"
+            reason = f"the ledger was lost, or a part of it, and is being rebuilt: {error}"
             if reason != self.reason:
                 logger.opt(exception=None if isinstance(error, DragomanError) else error).error(reason)
             self.reason = reason
@@ -167,10 +167,11 @@ class Rebuilding:
         known = [
             (claim, know_again(claim, self._node()))
             for claim in claims
-            if not ledger.of_claim(claim.uid) and not self._parts.former.is_given_up(claim.uid)
+            if not ledger.knows(claim.uid) and not self._parts.former.is_given_up(claim.uid)
         ]
         self._problems.tell([f"not known again: {problem}" for _, found in known for problem in found.problems])
-        devices = [device for _, found in known for device in found.devices]
+        # Of a claim that lost some of its rows, the others stand as they are.
+        devices = [each for _, found in known for each in found.devices if ledger.allocation(each.row.key) is None]
         locating = Locating(self._parts, self._sandboxes.running())
         attachments = [attachment for each in devices if (attachment := await locating.attachment(each)) is not None]
         ledger.restore([each.row for each in devices], attachments)

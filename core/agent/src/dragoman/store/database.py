@@ -85,6 +85,9 @@ class Database:
     def _translated(self) -> Iterator[None]:
         try:
             yield
+        except UnicodeDecodeError as error:
+            # SQLite quotes what it cannot read, and Python cannot read that either.
+            raise LedgerDamaged(f"ledger {self._path} is damaged: {error}") from error
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", None)
             if code is not None and code & _PRIMARY_CODE in _DAMAGE:

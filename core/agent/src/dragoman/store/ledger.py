@@ -7,10 +7,11 @@ they need to outlive the process, but not the power.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
 from loguru import logger
 
 from dragoman.model.records import AllocationKey, AllocationRow, AttachmentKey, AttachmentRow
@@ -24,14 +25,16 @@ from dragoman.model.states import (
 from dragoman.store import files, schema
 from dragoman.store.database import Database, FaultPoint
 from dragoman.store.errors import LedgerDamaged, LedgerFault, LedgerTooNew
-from dragoman.store.rows import ALLOCATIONS, ATTACHMENTS
+from dragoman.store.rows import ALLOCATIONS, ATTACHMENTS, Damaged, as_bytes, drop
 from dragoman.store.tables import Table
 
 __all__ = ["Ledger", "LedgerDamaged", "LedgerFault", "LedgerTooNew"]
 
 _FILE = "ledger.db"
-_BOOT_ID = "ledger.boot-id"
+_BOOT_ID, _BOOT_ID_AGAIN = "ledger.boot-id", "ledger.boot-id.again"
+"""It stands twice: damaged, it would drop every attachment of pods that run."""
 _REBUILDING = "ledger.rebuilding"
+"""Stands while rows may be missing: with the UIDs of the claims that lost some, or any text where a file was lost."""
 
 
 class Ledger:
@@ -48,8 +51,9 @@ class Ledger:
         """Open or create ``ledger.db`` in the folder.
 
         A corrupt file is set aside as ``ledger.db.corrupt-<n>`` and an empty ledger takes its place: it counts as lost,
-        as does one that is not there although the node shows that it was (``expected``). ``rebuilt`` is then True, and
-        stays True over restarts until ``finish_rebuild``. A changed boot id drops attachment rows.
+        as does one that is not there although the node shows that it was (``expected``). Of a whole file a damaged row
+        is lost, with its attachment or allocation, and no other. ``rebuilt`` is then True, and stays True over restarts
+        until ``finish_rebuild``. A changed boot id drops attachment rows.
         Raises ``LedgerTooNew`` or ``LedgerFault``. ``on_commit`` is called around every commit; see ``FaultPoint``.
         """
         try:
@@ -69,6 +73,7 @@ class Ledger:
             raise LedgerFault(f"ledger in {folder} cannot be opened: {error}") from error
 
     rebuilt: bool
+    """Rows may be missing; which, is to be found out elsewhere."""
 
     def __init__(self, path: Path, boot_id: str, on_commit: FaultPoint) -> None:
         self._path = path
@@ -103,12 +108,17 @@ class Ledger:
         version = schema.upgrade(self._database, self._path)
         schema.verify(self._database, self._path)
         try:
-            self._meta = dict(self._database.query("SELECT key, value FROM meta"))
-            self._allocations.load(self._database)
-            self.rebuilt = _REBUILDING in self._meta
-            if self._meta.get(_BOOT_ID) != boot_id:
-                self._enter_boot(boot_id)
-            self._attachments.load(self._database)
+            self._meta = dict(_meta_of(self._database))
+            damaged = self._allocations.load(self._database)
+            self._enter_boot(boot_id)
+            damaged += self._attachments.load(self._database)
+            damaged += [
+                Damaged("attachments", as_bytes(row.key.allocation), "it has no allocation")
+                for row in self._attachments.rows()
+                if self._allocations.get(row.key.allocation) is None
+            ]
+            if damaged and version not in schema.STEPS:
+                raise LedgerDamaged(str(damaged[0]))
         except LedgerDamaged as damage:
             if version in schema.STEPS:
                 raise
@@ -117,12 +127,36 @@ class Ledger:
                 f"ledger {self._path} has schema {version} and cannot be read by this release ({damage}): start the "
                 "release that wrote it or a newer one"
             ) from damage
+        if damaged:
+            self._part_with(damaged)
+        self.rebuilt = _REBUILDING in self._meta
+        self._partial = _claims_in(self._meta.get(_REBUILDING, ""))
 
     def _enter_boot(self, boot_id: str) -> None:
+        known = {self._meta.get(_BOOT_ID), self._meta.get(_BOOT_ID_AGAIN)}
+        if known == {boot_id}:
+            return
         with self._database.transaction("enter boot"):
-            self._database.execute("DELETE FROM attachments")
-            self._write_meta(_BOOT_ID, boot_id)
-        self._meta[_BOOT_ID] = boot_id
+            if boot_id not in known:
+                self._database.execute("DELETE FROM attachments")
+            for key in (_BOOT_ID, _BOOT_ID_AGAIN):
+                self._write_meta(key, boot_id)
+        self._meta |= {_BOOT_ID: boot_id, _BOOT_ID_AGAIN: boot_id}
+
+    def _part_with(self, damaged: Sequence[Damaged]) -> None:
+        """Drop damaged rows, each with the row that belongs to it; their claims are to be known again elsewhere."""
+        for each in damaged:
+            logger.error("a row of ledger {} is damaged, and its claim is looked for elsewhere: {}", self._path, each)
+        lost = {each.allocation for each in damaged}
+        claims = {each.claim_uid for each in damaged} | _claims_in(self._meta.get(_REBUILDING, ""))
+        rebuilding = msgspec.json.encode(sorted(claims)).decode()
+        with self._database.transaction("part with damaged rows"):
+            for key in lost:
+                drop(self._database, key)
+            self._write_meta(_REBUILDING, rebuilding)
+        self._meta[_REBUILDING] = rebuilding
+        self._allocations.forget([row.key for row in self._allocations.rows() if as_bytes(row.key) in lost])
+        self._attachments.forget([row.key for row in self._attachments.rows() if as_bytes(row.key.allocation) in lost])
 
     def close(self) -> None:
         """Close the file; closing again does nothing."""
@@ -135,14 +169,14 @@ class Ledger:
         return str(self._meta[_BOOT_ID])
 
     def restore(self, allocations: Sequence[AllocationRow], attachments: Sequence[AttachmentRow]) -> None:
-        """Insert rows that a lost file held, as they were found again, in one transaction.
+        """Insert rows that were lost, as they were found again, in one transaction.
 
         Raises ``IllegalTransition`` where the ledger is not being rebuilt or has such a row, and what
         ``put_allocations`` raises; then none is written.
         """
         self._usable()
         if not self.rebuilt:
-            raise IllegalTransition("rows are found again only for a ledger that was set aside")
+            raise IllegalTransition("rows are found again only for a ledger that was set aside or lost some")
         for row in allocations:
             if self._allocations.get(row.key) is not None:
                 raise IllegalTransition(f"{row.key}: the ledger has this allocation already")
@@ -151,14 +185,19 @@ class Ledger:
             attached = self._attachments.write(self._database, attachments)
         self._allocations.take(written)
         self._attachments.take(attached)
+        self._partial -= {row.key.claim_uid for row in allocations}
+
+    def knows(self, claim_uid: str) -> bool:
+        """Tell whether the rows of a claim are there, and none of them was lost."""
+        return bool(self.of_claim(claim_uid)) and claim_uid not in self._partial
 
     def finish_rebuild(self) -> None:
-        """Remember that the rows which a corrupt file held were found again elsewhere; ``rebuilt`` is then False."""
+        """Remember that what was lost has been found again as far as it can be; ``rebuilt`` is then False."""
         self._usable()
         with self._database.transaction("finish_rebuild"):
             self._database.execute("DELETE FROM meta WHERE key=?", (_REBUILDING,))
         self._meta.pop(_REBUILDING, None)
-        self.rebuilt = False
+        self.rebuilt, self._partial = False, set()
 
     def allocations(self) -> Sequence[AllocationRow]:
         """List all rows, ordered by claim UID and position."""
@@ -270,6 +309,23 @@ def _create(path: Path, on_commit: FaultPoint, *, lost: bool) -> None:
         database.close()
     new.rename(path)
     files.sync_folder(path.parent)
+
+
+def _meta_of(database: Database) -> Iterator[tuple[str, str]]:
+    for pair in database.query("SELECT CAST(key AS BLOB), CAST(value AS BLOB) FROM meta"):
+        try:
+            key, value = (text.decode() for text in pair)
+        except UnicodeDecodeError:
+            logger.warning("a fact in the ledger is damaged and is left out: {}", pair)
+        else:
+            yield key, value
+
+
+def _claims_in(rebuilding: str) -> set[str]:
+    try:
+        return msgspec.json.decode(rebuilding, type=set[str])
+    except msgspec.MsgspecError:
+        return set()
 
 
 def _pods(row: AllocationRow) -> Iterable[str]:

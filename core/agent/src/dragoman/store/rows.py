@@ -10,9 +10,8 @@ import msgspec
 
 from dragoman.model.records import AllocationKey, AllocationRow, AttachmentKey, AttachmentRow
 from dragoman.model.states import AllocationState, AttachmentState
-from dragoman.store import codec
+from dragoman.store import codec, seal
 from dragoman.store.database import Database
-from dragoman.store.errors import LedgerDamaged
 from dragoman.store.schema import ALLOCATION_KEY, ATTACHMENT_KEY
 
 
@@ -35,6 +34,25 @@ _IN_COLUMNS = ("key", "state")
 
 
 @dataclass(frozen=True, slots=True)
+class Damaged:
+    """A row that is not as it was written. ``allocation`` has the bytes of its first key columns, as they stand."""
+
+    table: str
+    allocation: tuple[bytes, ...]
+    fault: str
+    document: bytes = b""
+
+    @property
+    def claim_uid(self) -> str:
+        """UID of its claim, unless that is what is damaged."""
+        return self.allocation[0].decode(errors="replace")
+
+    def __str__(self) -> str:
+        key = b" ".join(self.allocation).decode(errors="replace")
+        return f"{self.table}, {key}: {self.fault}; it reads {self.document.decode(errors='replace')}"
+
+
+@dataclass(frozen=True, slots=True)
 class Layout(Generic[K, R]):
     """One table of rows. ``decode`` makes a row of key columns, state and document.
 
@@ -48,22 +66,24 @@ class Layout(Generic[K, R]):
     decode: Callable[[Sequence[str], str, bytes], R]
     durable: bool = True
 
-    def read(self, database: Database) -> Iterable[R]:
-        """Read all rows. Raises ``LedgerDamaged`` where one does not decode."""
-        names = ", ".join(self.columns)
-        for *key, state, document in database.query(
-            f"SELECT {names}, state, document FROM {self.table} ORDER BY {self.order}"  # noqa: S608 - constants above
+    def read(self, database: Database) -> Iterable[R | Damaged]:
+        """Read all rows. Raises ``LedgerDamaged`` where the table is not ours."""
+        # As bytes: SQLite gives none of the rows where one has text that is not UTF-8.
+        names = ", ".join(f"CAST({name} AS BLOB)" for name in (*self.columns, "state", "document"))
+        for *columns, document in database.query(
+            f"SELECT {names} FROM {self.table} ORDER BY {self.order}"  # noqa: S608 - constants above
         ):
             try:
-                yield self.decode(key, state, document)
+                *key, state = texts = [column.decode() for column in columns]
+                yield self.decode(key, state, seal.opened(texts, document))
             except (codec.Malformed, msgspec.MsgspecError, ValueError, TypeError) as error:
-                raise LedgerDamaged(f"a row of {self.table} cannot be read ({key}): {error}") from error
+                yield Damaged(self.table, tuple(columns[: len(ALLOCATION_KEY)]), str(error), document)
 
     def encoded(self, row: R) -> tuple[Sequence[Any], R]:
         """Give the columns of a row, and the row as it will be read back."""
-        columns = list(self.to_columns(row.key))
+        columns = [*self.to_columns(row.key), row.state.value]
         document = codec.dump(row, without=_IN_COLUMNS)
-        return [*columns, row.state.value, document], self.decode(columns, row.state.value, document)
+        return [*columns, seal.sealed(columns, document)], self.decode(columns[:-1], columns[-1], document)
 
     def write(self, database: Database, columns: Sequence[Any]) -> None:
         """Insert or update by name: columns that a newer minor release added keep their values."""
@@ -79,6 +99,18 @@ class Layout(Generic[K, R]):
         """Delete one row."""
         condition = " AND ".join(f"{name}=?" for name in self.columns)
         database.execute(f"DELETE FROM {self.table} WHERE {condition}", self.to_columns(key))  # noqa: S608 - constants
+
+
+def drop(database: Database, allocation: Sequence[bytes]) -> None:
+    """Delete an allocation with its attachments, by the bytes of its key whatever they are."""
+    condition = " AND ".join(f"CAST({name} AS BLOB)=?" for name in ALLOCATION_KEY)
+    for table in (ATTACHMENTS.table, ALLOCATIONS.table):
+        database.execute(f"DELETE FROM {table} WHERE {condition}", allocation)  # noqa: S608 - constants
+
+
+def as_bytes(key: AllocationKey) -> tuple[bytes, ...]:
+    """Give the bytes of a key, as ``Damaged`` has them."""
+    return tuple(column.encode() for column in _allocation_columns(key))
 
 
 def _allocation_columns(key: AllocationKey) -> Sequence[str]:

@@ -108,8 +108,6 @@ def verify(database: Database, path: Path) -> None:
     findings = [str(finding) for (finding,) in database.query("PRAGMA quick_check(1)")]
     if findings != ["ok"]:
         raise LedgerDamaged(f"ledger {path} is damaged: {'; '.join(findings)}")
-    if database.query("PRAGMA foreign_key_check"):
-        raise LedgerDamaged(f"ledger {path} is damaged: an attachment has no allocation")
 
 
 def _version(database: Database, path: Path) -> Version:

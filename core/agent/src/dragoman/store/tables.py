@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 from dragoman.model.states import IllegalTransition
 from dragoman.store.database import Database
 from dragoman.store.memory import Index
-from dragoman.store.rows import K, Layout, R
+from dragoman.store.rows import Damaged, K, Layout, R
 
 S = TypeVar("S", bound=enum.StrEnum)
 
@@ -27,10 +27,15 @@ class Table(Generic[K, R, S]):
         self._check = check
         self._index: Index[K, R] = Index(**groupings)
 
-    def load(self, database: Database) -> None:
-        """Read the whole table. Raises ``LedgerDamaged``."""
+    def load(self, database: Database) -> list[Damaged]:
+        """Read the whole table, and give the rows that are damaged. Raises ``LedgerDamaged``."""
+        damaged = []
         for row in self._layout.read(database):
-            self._index.put(row.key, row)
+            if isinstance(row, Damaged):
+                damaged.append(row)
+            else:
+                self._index.put(row.key, row)
+        return damaged
 
     def rows(self) -> Sequence[R]:
         """List all rows in the order in which they came."""
@@ -65,6 +70,11 @@ class Table(Generic[K, R, S]):
         for columns, _ in encoded:
             self._layout.write(database, columns)
         return [row for _, row in encoded]
+
+    def forget(self, keys: Iterable[K]) -> None:
+        """Show rows no longer that were deleted by other means."""
+        for key in keys:
+            self._index.remove(key)
 
     def take(self, rows: Sequence[R]) -> None:
         """Show rows that ``write`` gave."""
