@@ -35,7 +35,7 @@ class Metrics:
         try:
             said = text()
             said.encode()
-            return said if said.endswith("\n") else f"{said}\n"
+            return f"{said}\n" if said and not said.endswith("\n") else said
         except Exception as error:  # noqa: BLE001 - a plugin may raise or give anything, the others are still to be read
             logger.bind(plugin=plugin).warning("the metrics of {} cannot be read: {!r}", plugin, error)
             return ""

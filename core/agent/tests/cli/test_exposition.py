@@ -78,6 +78,7 @@ def test_a_plugin_whose_metrics_are_none_costs_its_own_only(odd: object) -> None
     metrics.offer("a", lambda: "up 1")
     metrics.offer("b", text)
     metrics.offer("c", lambda: "down 1\n")
+    metrics.offer("d", lambda: "")
     assert metrics.text() == "up 1\ndown 1\n"
 
 

@@ -81,4 +81,5 @@ async def _run(settings: Settings, listen: tuple[str, int] | None) -> None:
         await ControllerHost(plugins, access, listen=listen).run(stopped)
     except OSError as error:
         logger.debug("where the port failed: {!r}", error)
-        raise click.ClickException(f"the address {listen} cannot be served: {error}") from error
+        host, port = listen or ("", "")
+        raise click.ClickException(f"port {port} of {host or 'this machine'} cannot be served: {error}") from error
