@@ -58,3 +58,19 @@ async def test_what_waits_is_written_at_once_when_the_server_is_said_to_be_back(
     await clock.settle()
     assert (sorted(sink.written), reporting.pending) == (["first", "second"], 0)
     task.cancel()
+
+
+async def test_a_status_that_meets_a_fault_of_the_program_does_not_keep_the_others_waiting() -> None:
+    clock, sink = VirtualClock(), Sink()
+    reporting = Reporting(sink, clock)
+
+    async def broken() -> ClaimStatus:
+        raise RuntimeError("a fault")
+
+    task = asyncio.create_task(reporting.run())
+    reporting.report("first", broken)
+    reporting.report("second", status("second", "open"))
+    await clock.advance(5)
+    assert not task.done()
+    assert (sink.written, reporting.pending) == (["second"], 0)
+    task.cancel()

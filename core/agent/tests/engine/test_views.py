@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from dragoman.engine.inventory import Degraded
-from dragoman.engine.views import plugin_views
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+from dragoman.engine.advertised import Advertised
+from dragoman.engine.health import HealthBoard
+from dragoman.engine.inventory import Degraded, NodeInventory
+from dragoman.engine.views import device_views, plugin_views
+from dragoman.model.publication import Publishing
 from dragoman.plugins import PluginState, PluginStatus
+from dragoman_hookspecs import Capacity, Inventory
+from dragoman_testkit.fakes.node import DRIVER, POOL, FakeNode, devices
 
 
 def test_a_manager_that_cannot_be_scanned_is_degraded_and_says_why() -> None:
@@ -20,3 +29,28 @@ def test_a_manager_that_cannot_be_scanned_is_degraded_and_says_why() -> None:
         ("off", "disabled", "the settings turn it off"),
         ("metadata", "loaded", ""),
     ]
+
+
+async def test_a_capacity_that_is_no_amount_does_not_hide_the_other_devices(tmp_path: Path) -> None:
+    node = FakeNode(tmp_path)
+    (odd,), (plain,) = devices("dummy0", shareable=True), devices("dummy1")
+    listed = replace(odd, capacity={"bandwidth": Capacity(value="lots"), "queues": Capacity(value="4")})
+    node.hooks.fakes["dummy"].inventory = Inventory(devices=(listed, plain))
+    inventory = NodeInventory(
+        hooks=node.hooks, protected=node.links.protected, rows=node.ledger.allocations, clock=node.clock
+    )
+    scanning = asyncio.create_task(inventory.run())
+    await node.clock.settle()
+    scanning.cancel()
+    advertised = Advertised(
+        hooks=node.hooks,
+        inventory=inventory,
+        health=HealthBoard(hooks=node.hooks, inventory=inventory, clock=node.clock, driver=DRIVER),
+        rows=node.ledger.allocations,
+        rules=lambda: Publishing(node=POOL, driver=DRIVER),
+    )
+    views = {view["device"]: view["capacity"] for view in device_views(advertised, node.ledger)}
+    assert views == {
+        "dummy0": {"bandwidth": {"total": "lots", "free": "lots"}, "queues": {"total": "4", "free": "4"}},
+        "dummy1": {},
+    }

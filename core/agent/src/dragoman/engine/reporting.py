@@ -105,6 +105,8 @@ class Reporting:
             logger.bind(claim=uid).error("the status of a claim was refused: {}", error)
         except DragomanError as error:
             logger.bind(claim=uid).error("the status of a claim cannot be told: {}", error)
+        except Exception as error:  # noqa: BLE001 - begun again, the queue would meet the same fault first
+            logger.bind(claim=uid).opt(exception=error).error("the status of a claim cannot be told: internal error")
         self._delay = FIRST_DELAY
         if self._due.get(uid) is slot:
             del self._due[uid]

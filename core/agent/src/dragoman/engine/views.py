@@ -56,7 +56,8 @@ def _device(view: DeviceView, rows: Sequence[AllocationRow]) -> JsonObject:
 
 def _free(name: str, total: str, holders: Sequence[AllocationRow]) -> str:
     used = [quantity.parse(amount) for row in holders if (amount := _consumed(row, name)) is not None]
-    return quantity.text(quantity.parse(total) - sum(used))
+    # A device with what is no amount is not published, but a person wants to see it, and the others.
+    return quantity.text(quantity.parse(total) - sum(used)) if quantity.is_quantity(total) else total
 
 
 def _consumed(row: AllocationRow, name: str) -> str | None:
