@@ -63,9 +63,9 @@ def _settle(work: Callable[[], _T], future: Future[_T]) -> None:
 
 
 def _descendants(children: Path) -> Iterator[int]:
-    """Give the processes that a thread started, and theirs, the youngest first; none where /proc does not tell."""
+    """Give the processes that a thread started, and theirs after each; none where /proc does not tell."""
     with contextlib.suppress(OSError):
         for process in map(int, children.read_text().split()):
+            yield process
             for task in Path(f"/proc/{process}/task").iterdir():
                 yield from _descendants(task / "children")
-            yield process
