@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.engine.orphans import Orphans
+from dragoman.engine.returning import LAST_DELAY
 from dragoman.model.states import AllocationState
 from dragoman_hookspecs import DeviceError
 from dragoman_testkit.fakes.node import FakeNode
@@ -127,3 +128,20 @@ async def test_a_fault_of_the_program_in_a_detach_does_not_end_the_attempts(node
     await node.clock.advance(BUDGET)
     await stop
     assert node.hooks.attached == {}
+
+
+async def test_a_device_that_does_not_come_back_is_tried_by_one_however_often_its_end_is_told(node: FakeNode) -> None:
+    claim = await prepared(node)
+    sandbox = node.sandbox(claim)
+    await run(node, sandbox)
+    node.hooks.fail("detach_device", DeviceError("busy"), times=1000)
+    for _ in range(4):
+        stop = asyncio.create_task(node.sandboxes.stop_sandbox(sandbox, BUDGET))
+        await node.clock.advance(BUDGET)
+        await stop
+        await node.sandboxes.synchronize([])
+    await node.clock.advance(60)
+    before = len(node.hooks.called("detach_device"))
+    await node.clock.advance(100)
+    assert len(node.hooks.called("detach_device")) - before == 100 / LAST_DELAY
+    await node.sandboxes.drain()

@@ -268,3 +268,25 @@ async def test_a_manager_that_hangs_in_recovery_is_not_asked_again(node: FakeNod
     again.cancel()
     assert len(node.hooks.called("recover_devices")) == 1
     assert "60 s" in recovering.reason
+
+
+async def test_parameters_that_this_release_refuses_keep_no_device_from_being_recovered_and_freed(
+    node: FakeNode,
+) -> None:
+    claims = [node.claim(name, device) for name, device in (("a", "dummy0"), ("b", "dummy1"))]
+    for claim in claims:
+        assert (await node.prepare(claim)).error == ""
+    (row,) = node.ledger.of_claim(claims[0].uid)
+    node.ledger.put_allocations([replace(row, parameters={"mtu": -5, "podIfName": "net7"})])
+    node = node.restart()
+    seen: list[tuple[str | None, int | None]] = []
+
+    def answer(records: Sequence[Record]) -> list[Recovered]:
+        seen.extend((each.allocation.parameters.pod_if_name, each.allocation.parameters.mtu) for each in records)
+        return [Recovered(outcome=Recovery.INTACT) for _ in records]
+
+    node.hooks.fakes["dummy"].answers["recover_devices"] = answer
+    await node.recover()
+    assert seen == [("net7", None), (None, None)]
+    assert [await node.unprepare(claim) for claim in claims] == ["", ""]
+    assert not any((await node.left()).values())

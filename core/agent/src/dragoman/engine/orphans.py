@@ -13,7 +13,7 @@ from dragoman.model.errors import ClaimNotFound, ClaimReplaced, Unavailable
 from dragoman.model.plan import key_of
 from dragoman.model.records import AllocationRow
 from dragoman.model.states import AllocationState
-from dragoman_hookspecs import DragomanError
+from dragoman_hookspecs import DeviceError, DragomanError
 
 
 class Orphans:
@@ -67,14 +67,19 @@ class Orphans:
         return now - self._since.setdefault(uid, now) >= self._grace
 
     async def _is_orphan(self, rows: Sequence[AllocationRow]) -> bool:
+        try:
+            if await self._is_in_use(rows):
+                return False
+            return await self._claim_is_gone(rows) and not await self._kubelet_knows(rows[0])
+        except (Unavailable, DeviceError):
+            return False  # who cannot be asked is taken to hold the claim
+
+    async def _is_in_use(self, rows: Sequence[AllocationRow]) -> bool:
         for row in rows:
             for attachment in self._parts.ledger.attachments_of(row.key):
                 if await self._parts.links.same_netns(attachment.netns):
-                    return False
-        try:
-            return await self._claim_is_gone(rows) and not await self._kubelet_knows(rows[0])
-        except Unavailable:
-            return False  # who cannot be asked is taken to hold the claim
+                    return True
+        return False
 
     async def _claim_is_gone(self, rows: Sequence[AllocationRow]) -> bool:
         try:

@@ -77,7 +77,6 @@ class Parts:
         try:
             return parameters.decode(row.parameters, own)
         except InvalidConfig:
-            # The plugin was replaced by one with another schema, or is gone. What it prepared must still be detached
-            # and freed, and for that the common parameters are enough.
-            common = {key: value for key, value in row.parameters.items() if key in parameters.COMMON_KEYS}
-            return parameters.decode(common, None)
+            # The plugin was replaced by one with another schema, or is gone, or the rules of this release are others.
+            # What was prepared must still be recovered, detached and freed: the common parameters are enough for that.
+            return parameters.decode_known(row.parameters)

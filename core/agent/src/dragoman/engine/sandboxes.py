@@ -18,6 +18,7 @@ from dragoman.engine.describing import Describing, needs_attach
 from dragoman.engine.parts import Parts
 from dragoman.engine.ports import PodResources
 from dragoman.engine.reporting import RETURN_SETTLE, SETTLE, Reporting
+from dragoman.engine.returning import FIRST_DELAY, LAST_DELAY, Returning
 from dragoman.engine.waiting import finished
 from dragoman.model.errors import Unavailable
 from dragoman.model.records import AllocationKey, AllocationRow, AttachmentRow
@@ -25,9 +26,6 @@ from dragoman.model.sandboxes import Container, Sandbox
 from dragoman.model.states import AllocationState, AttachmentState
 from dragoman.model.status import ClaimStatus, Event, Subject
 from dragoman_hookspecs import DeviceError, DragomanError, InPlace, Link, Netns
-
-FIRST_DELAY, LAST_DELAY = 0.5, 10.0
-"""Seconds between attempts to attach: doubled from the first to the last."""
 
 
 @dataclass(slots=True)
@@ -60,10 +58,10 @@ class Sandboxes:
         self._reporting = reporting
         self._pod_resources = pod_resources
         self._attaching = Attaching(parts)
+        self._returning = Returning(parts, self._attaching, lambda uid: self._report(uid, after=RETURN_SETTLE))
         self._describing = Describing(parts)
         self._known: dict[str, _Known] = {}
         self._work: set[asyncio.Task[None]] = set()
-        self._draining = False
         self._starts = 0
         self.synchronized = asyncio.Event()
 
@@ -72,7 +70,7 @@ class Sandboxes:
         listed = {sandbox.id for sandbox in sandboxes}
         for attachment in self._parts.ledger.attachments():
             if attachment.key.sandbox_id not in listed and not await self._belongs(attachment):
-                self._return(attachment)
+                self._returning.begin(attachment)
         for gone in self._known.keys() - listed:
             # It may have been started after the list was made: only what has no namespace any more is forgotten.
             if not self._parts.ledger.attachments_in(gone):
@@ -111,7 +109,9 @@ class Sandboxes:
         if known := self._known.pop(sandbox.id, None):
             known.stopped = True
         self._parts.ended.notify()  # wakes the task of this sandbox, which then ends
-        tasks = [self._return(attachment) for attachment in reversed(self._parts.ledger.attachments_in(sandbox.id))]
+        tasks = [
+            self._returning.begin(attachment) for attachment in reversed(self._parts.ledger.attachments_in(sandbox.id))
+        ]
         if tasks:
             await finished(self._parts.clock, budget, asyncio.wait(tasks))
 
@@ -141,19 +141,20 @@ class Sandboxes:
         and ``synchronize`` go on with it.
         """
         self._known.clear()
-        self._draining = True
-        self._parts.ended.notify()
-        try:
-            while self._work:
-                await asyncio.wait(set(self._work))
-        finally:
-            self._draining = False
+        with self._returning.ending():
+            while work := {*self._work, *self._returning.tasks}:
+                await asyncio.wait(work)
 
     async def _belongs(self, attachment: AttachmentRow) -> bool:
         """Tell whether a device may stay in a sandbox that the runtime did not list: it may be newer than the list."""
         if attachment.state is AttachmentState.DETACHING:
             return False
-        return await self._parts.links.same_netns(attachment.netns)
+        try:
+            return await self._parts.links.same_netns(attachment.netns)
+        except DragomanError as error:
+            device = attachment.key.allocation.device
+            logger.bind(device=device).error("whether the pod of device {} lives is not known: {}", device, error)
+            return True
 
     def _is_in(self, key: AllocationKey, sandbox: Sandbox) -> bool:
         return any(
@@ -268,7 +269,7 @@ class Sandboxes:
         if not known.stopped:
             attachment = await self._attaching.attach(row.key, known.sandbox, netns)
             if known.stopped:
-                self._return(attachment)
+                self._returning.begin(attachment)
 
     async def _each(
         self, rows: Sequence[AllocationRow], problems: list[str], step: Callable[[AllocationRow], Awaitable[object]]
@@ -365,30 +366,6 @@ class Sandboxes:
             return await self._describing.status(rows, problem) if rows else None
 
         self._reporting.report(uid, make, after=after)
-
-    def _return(self, attachment: AttachmentRow) -> asyncio.Task[None]:
-        return self._start(self._keep_detaching(attachment))
-
-    async def _keep_detaching(self, attachment: AttachmentRow) -> None:
-        """Bring one device back, again until it is, or until ``drain``. Unprepare does the same and ends this."""
-        delay, key = FIRST_DELAY, attachment.key.allocation
-        while True:
-            try:
-                row = self._parts.ledger.allocation(key)
-                async with self._parts.managers.together({row.manager} if row else ()):
-                    await self._attaching.detach(attachment)
-            except Exception as error:  # noqa: BLE001 - whatever it is, nobody else brings the device back
-                fault = None if isinstance(error, DragomanError) else error
-                about = logger.bind(device=key.device).opt(exception=fault)
-                about.error("device {} is not back on the host yet: {}", key.device, error)
-            else:
-                break
-            if not self._draining:
-                await self._parts.ended.wait(self._parts.clock, delay)
-            if self._draining:
-                return
-            delay = min(delay * 2, LAST_DELAY)
-        self._report(key.claim_uid, after=RETURN_SETTLE)
 
 
 def _wants(row: AllocationRow) -> bool:

@@ -105,6 +105,18 @@ def decode(values: JsonObject, own: Schema | None) -> Parameters:
     return replace(parameters, own=extra)
 
 
+def decode_known(values: JsonObject) -> Parameters:
+    """Decode the common parameters among those recorded, leaving out each that is not valid any more."""
+    valid: JsonObject = {}
+    for key in sorted(COMMON_KEYS & values.keys()):
+        try:
+            decode({key: values[key]}, None)
+        except InvalidConfig:
+            continue
+        valid[key] = values[key]
+    return decode(valid, None)
+
+
 def check(parameters: Parameters) -> list[Fault]:
     """Check the common parameters for what the kernel and the sysctl tree would not take."""
     faults = _optional("podIfName", parameters.pod_if_name, rules.interface_name)
