@@ -195,6 +195,17 @@ def test_a_pod_whose_claim_or_template_is_missing_says_so(wanted: Json, reason: 
     assert reason in report["text"]
 
 
+def test_a_pod_whose_claim_the_api_server_would_refuse_says_so(tmp_path: Path) -> None:
+    wanted: list[Json] = [{"name": "a", "resourceClaimName": "mine"}]
+    report, code = explained(
+        tmp_path, "pod/web", node(), NIC, TWO, claim("mine", request(count=-3)), pod("web", *wanted)
+    )
+    assert code == 3
+    assert report["text"].startswith(
+        "stuck because claim default/mine: the API server refuses it: spec.devices.requests[0].exactly.count: Invalid"
+    )
+
+
 def test_everything_that_a_pod_lacks_is_told_at_once_in_the_order_of_its_claims(tmp_path: Path) -> None:
     wanted: list[Json] = [
         {"name": "a", "resourceClaimName": "gone"},

@@ -106,18 +106,22 @@ def _pod(found: Subject, world: World, store: Store, *, new: bool) -> None:
                 f"ResourceClaim not created yet: the claim controller has made none for its claim {each.name} from "
                 f"template {each.resource_claim_template_name}"
             )
-        _take_of_pod(found, world, claims, each)
+        _take_of_pod(found, world, store, claims, each)
 
 
-def _take_of_pod(found: Subject, world: World, claims: Claims, wanted: PodClaim) -> None:
+def _take_of_pod(found: Subject, world: World, store: Store, claims: Claims, wanted: PodClaim) -> None:
     try:
         claim = claims.claim(found.pod, wanted) if found.pod is not None else None
     except UnusableClaim as error:
         found.blocked.append(str(error))
         found.triable = False
         return
-    if claim is not None:
-        _take(found, world, claim)
+    if claim is None:
+        return
+    key = Key("ResourceClaim", claim.metadata.namespace, claim.metadata.name)
+    if claim.status.allocation is None and (manifest := store.objects.get(key)) is not None:
+        found.blocked += [f"claim {key.namespace}/{key.name}: {why}" for why in _refused(found, world, key, manifest)]
+    _take(found, world, claim)
 
 
 def _unmakable(found: Subject, world: World, store: Store, wanted: PodClaim) -> str | None:

@@ -112,5 +112,5 @@ class _Complaints(logging.Filter):
 
 def _no_access(access: Access, why: str) -> Refused:
     file = access.kubeconfig
-    hint = f"check {file}" if file is not None and file.exists() else "set kubernetes.kubeconfig"
+    hint = f"check {file}" if file is not None and file.exists() else "set KUBECONFIG or kubernetes.kubeconfig"
     return Refused(f"no access to a Kubernetes API server: {why}: {hint}")
