@@ -130,6 +130,15 @@ def test_a_pod_without_claims_has_nothing_to_allocate(tmp_path: Path) -> None:
     assert (report["text"], code) == ("nothing to allocate: it has no resource claims", 0)
 
 
+@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
+def test_a_pod_that_has_ended_needs_no_claims_any_more(phase: str, tmp_path: Path) -> None:
+    ended = pod("job", {"name": "a", "resourceClaimTemplateName": "nics"}, nodeName="node-a")
+    statuses = [{"name": "a", "resourceClaimName": "job-a-xyz"}]
+    ended["status"] = {"phase": phase, "resourceClaimStatuses": statuses}
+    report, code = explained(tmp_path, "pod/job", *ONE, template(), ended)
+    assert (report["text"], code) == ("nothing to allocate: it has ended", 0)
+
+
 def test_without_a_subject_everything_that_waits_is_explained(tmp_path: Path) -> None:
     waiting = pod("web", {"name": "a", "resourceClaimName": "mine"})
     save(tmp_path / "w.yaml", *ONE, held("theirs", "d1"), claim(), claim("other"), waiting)

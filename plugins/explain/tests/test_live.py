@@ -101,6 +101,17 @@ def test_a_claim_of_a_cluster_is_explained() -> None:
     assert "/api/v1/pods" not in server.read
 
 
+def test_a_pod_of_another_namespace_can_be_left_out() -> None:
+    other = pod("db")
+    other["metadata"]["namespace"] = "shop"
+    theirs = held("theirs", "d1", users=[{"resource": "pods", "name": "db", "uid": "uid-db"}])
+    server = cluster(resourceclaims=[claim(), theirs])
+    server.lists["/api/v1/namespaces/shop/pods"] = [other]
+    server.lists[f"{GROUP}/v1/namespaces/shop/resourceclaimtemplates"] = []
+    result = run("claim/mine", "--without", "pod/shop/db", connect=connecting(server))
+    assert (result.exception, result.exit_code) == (None, 0)
+
+
 def test_how_long_an_answer_may_take_is_told_to_who_connects() -> None:
     server = cluster()
     assert run("claim/mine", "--request-timeout", "1m30s", connect=connecting(server)).exit_code == 0

@@ -25,6 +25,8 @@ def explain(world: World, store: Store, key: Key, *, new: bool = False, nearest:
 def _report(world: World, found: Subject, nearest: int | None) -> Report:
     wanted = [claim for claim in found.claims if claim.status.allocation is None]
     given = held(world, found)
+    if found.ended:
+        return Report(key=found.key, state=State.ALLOCATED, text="nothing to allocate: it has ended", held=given)
     if not wanted and not found.blocked:
         running = found.pod is None or not (found.claims or found.extended) or found.pod.spec.node_name
         if running:

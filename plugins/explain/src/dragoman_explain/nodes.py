@@ -19,7 +19,7 @@ from dragoman_allocator.objects.pods import NodeAllocatableClaimStatus
 from dragoman_allocator.reasons import Explainer, NodeReasons, summary
 from dragoman_explain import scope
 from dragoman_explain.report import NodeReport, State
-from dragoman_explain.subjects import Subject
+from dragoman_explain.subjects import FINISHED, Subject
 from dragoman_explain.world import World
 
 PAYS_FROM: Final = 20_000
@@ -88,11 +88,10 @@ class Trying:
         return _fitting(node, wanted, reasons, attempt.statuses or ())
 
     def _running(self, node: Node) -> list[Pod]:
-        finished = ("Succeeded", "Failed")
         return [
             pod
             for pod in self._world.pods.values()
-            if pod.spec.node_name == node.metadata.name and pod.status.phase not in finished
+            if pod.spec.node_name == node.metadata.name and pod.status.phase not in FINISHED
         ]
 
     @cached_property

@@ -18,6 +18,7 @@ from dragoman_explain.live import Live
 from dragoman_explain.release import features
 from dragoman_explain.report import Report, State
 from dragoman_explain.store import Key, Store, Unusable, key_of
+from dragoman_explain.subjects import FINISHED
 from dragoman_explain.world import World
 from dragoman_hookspecs import Cluster, Connect
 from dragoman_kit import manifests
@@ -130,7 +131,8 @@ def _read(question: Question, asked: _Asked, connect: Connect) -> tuple[Features
         live = Live.of(cluster)
         gates = features(question.release or live.release(), question.gates)
         everything = not asked.keys or gates.on(_ACCOUNTING)
-        return gates, live.store(None if everything else sorted({key.namespace for key in asked.keys}))
+        named = [*asked.keys, *(naming.parse(text, question.home) for text in question.without)]
+        return gates, live.store(None if everything else sorted({key.namespace for key in named if key.namespace}))
 
 
 def _cluster(question: Question, connect: Connect) -> AbstractContextManager[Cluster]:
@@ -147,7 +149,9 @@ def _change(question: Question, store: Store) -> set[Key]:
 
 def _pending(world: World, namespace: str | None) -> list[Key]:
     """Give the pods that wait for a node with claims, and other claims that are not allocated."""
-    waiting = [(key, pod) for key, pod in world.pods.items() if not pod.spec.node_name]
+    waiting = [
+        (key, pod) for key, pod in world.pods.items() if not (pod.spec.node_name or pod.status.phase in FINISHED)
+    ]
     pods = [key for key, pod in waiting if pod.spec.resource_claims or world.extended.wanted_by(pod)]
     of_pods = {Key("ResourceClaim", pod.namespace, name) for pod in pods for name in _claim_names(world, pod)}
     claims = [key for key, claim in world.claims.items() if claim.status.allocation is None and key not in of_pods]

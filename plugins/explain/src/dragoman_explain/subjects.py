@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -18,6 +19,8 @@ from dragoman_kit.manifests import Manifest
 
 CLUSTER = "the cluster"
 """Source of objects that were read from a cluster, which the API server has checked already."""
+FINISHED: Final = ("Succeeded", "Failed")
+"""Phases of pods that need no claims any more: the claim controller deletes those that it made."""
 
 
 @dataclass(slots=True)
@@ -36,6 +39,11 @@ class Subject:
     extended: bool = False
     triable: bool = True
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def ended(self) -> bool:
+        """Whether it is a pod that runs no more."""
+        return self.pod is not None and self.pod.status.phase in FINISHED
 
 
 def subject(world: World, store: Store, key: Key, *, new: bool) -> Subject:
