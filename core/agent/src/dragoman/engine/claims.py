@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from copy import deepcopy
 from dataclasses import replace
 
 from loguru import logger
@@ -200,7 +201,7 @@ class Claims:
                 rows = [await self._intend(claim, each) for each in planned]
                 self._parts.ledger.put_allocations(rows)
                 self._parts.rows_changed()
-                return await self._set_up(rows)
+                return await self._set_up(self._parts.ledger.of_claim(claim.uid))
 
     async def _check(self, planned: Sequence[Planned]) -> None:
         """Have every device's manager check its parameters, before any side effect."""
@@ -263,7 +264,7 @@ class Claims:
                 prepared = Prepared()
                 if not row.admin_access:
                     allocation = self._parts.allocation(row)
-                    prepared = await self._parts.hooks.setup_device(row.manager, allocation, row.plan)
+                    prepared = await self._parts.hooks.setup_device(row.manager, allocation, deepcopy(row.plan))
                 ready[index] = replace(row, prepared=prepared)
             metadata = await self._describing.write_files(ready)
             ready = [replace(row, state=AllocationState.PREPARED) for row in ready]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from copy import deepcopy
 from dataclasses import dataclass, field
 
 from dragoman.clock import Clock
@@ -53,20 +54,20 @@ class Parts:
             pool=row.key.pool,
             device=row.device,
             share_id=row.key.share_id or None,
-            consumed_capacity=row.consumed_capacity,
+            consumed_capacity=dict(row.consumed_capacity),
             parameters=self._parameters(row),
             admin_access=row.admin_access,
         )
 
     def record(self, row: AllocationRow, attachment: AttachmentRow | None = None) -> Record:
-        """Give the record as hooks see it."""
+        """Give the record as hooks see it: a copy, as a plugin may change in place what it is given."""
         return Record(
             allocation=self.allocation(row),
-            plan=row.plan,
-            prepared=row.prepared,
+            plan=deepcopy(row.plan),
+            prepared=deepcopy(row.prepared),
             state_version=row.plugin_version,
-            snapshot=attachment.snapshot if attachment else None,
-            attached=attachment.attached if attachment else None,
+            snapshot=deepcopy(attachment.snapshot) if attachment else None,
+            attached=deepcopy(attachment.attached) if attachment else None,
         )
 
     def _parameters(self, row: AllocationRow) -> Parameters:
