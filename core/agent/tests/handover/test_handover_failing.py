@@ -193,3 +193,19 @@ async def test_who_stops_waiting_leaves_the_holder_as_it_is(world: World) -> Non
         taking.cancel()
         await asyncio.wait({taking})
     assert (old.state, old.lock.held, new.lock.held) == (State.ACTIVE, True, False)
+
+
+async def test_a_lock_that_cannot_be_used_when_it_is_taken_back_is_tried_again(world: World) -> None:
+    old = await world.active()
+    new = world.agent(old)
+    async with world.taking(new) as taking:
+        await taking
+    lock = world.folder / "lock"
+    lock.rename(world.folder / "aside")
+    lock.mkdir()
+    new.die()
+    await world.clock.advance(10 * ASK_AGAIN)
+    assert old.state is State.PASSIVE
+    lock.rmdir()
+    await world.clock.advance(ASK_AGAIN)
+    assert (old.state, old.lock.held) == (State.ACTIVE, True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import stat
 import subprocess
 from pathlib import Path
@@ -102,3 +103,16 @@ def test_a_folder_that_cannot_be_used_is_a_clear_fault(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("in the way")
     with pytest.raises(LedgerFault, match=r"the lock of the node .*state/lock cannot be used"):
         NodeLock(tmp_path / "state", VirtualClock()).try_acquire()
+
+
+def test_a_disk_without_room_for_the_name_of_the_holder_does_not_keep_the_lock_from_being_had(tmp_path: Path) -> None:
+    lock = NodeLock(tmp_path, VirtualClock())
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    try:
+        taken = lock.try_acquire()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert taken
+    assert lock.holder() is None
+    lock.release()

@@ -307,12 +307,12 @@ class Handover:
         # Calls go to whoever answers, and are tried again, until this agent has the lock.
         self._gate.elsewhere()
         while True:
-            await self._lock.acquire()
             try:
+                await self._lock.acquire()
                 await self._become_active(otherwise=State.PASSIVE)
             except Exception as error:  # noqa: BLE001 - a node without an active agent has to be tried again
                 fault = None if isinstance(error, DragomanError) else error
-                logger.opt(exception=fault).error("the lock was taken back, but this agent cannot serve: {}", error)
+                logger.opt(exception=fault).error("this agent cannot take the lock back and serve: {}", error)
                 self._gate.elsewhere()
                 await self._clock.sleep(ASK_AGAIN)
             else:

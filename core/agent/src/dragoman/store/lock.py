@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -72,10 +73,9 @@ class NodeLock:
         if self._descriptor is None:
             return
         descriptor, self._descriptor = self._descriptor, None
-        try:
+        with suppress(OSError):
             os.ftruncate(descriptor, 0)
-        finally:
-            os.close(descriptor)
+        os.close(descriptor)
 
     def holder(self) -> Holder | None:
         """Read who has signed the lock last: a hint for messages, None where nobody has."""
@@ -86,8 +86,10 @@ class NodeLock:
 
     def _sign(self, descriptor: int) -> None:
         since = datetime.fromtimestamp(self._clock.now(), UTC).isoformat(timespec="seconds")
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, msgspec.json.encode(Holder(os.getpid(), since)) + b"\n", 0)
+        # A full disk must not keep the lock from being had: the name is a hint.
+        with suppress(OSError):
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, msgspec.json.encode(Holder(os.getpid(), since)) + b"\n", 0)
 
 
 def _locked(path: Path) -> int | None:
