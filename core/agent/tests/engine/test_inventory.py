@@ -312,3 +312,25 @@ async def test_a_list_that_cannot_be_used_is_a_failed_scan() -> None:
         await node.clock.advance(60)
         assert node.names() == ["dummy0"]
         assert "'dummy0' is not a device" in node.inventory.degraded()["dummy"].reason
+
+
+async def test_a_change_of_what_the_manager_handed_out_is_found_by_the_next_scan_and_not_before() -> None:
+    attributes = {"speed": 10}
+    node = Node(FakeManager(inventory=listing("dummy0", attributes=attributes)))
+    async with node.running():
+        attributes["speed"] = 25
+        assert [item.device.attributes for item in node.inventory.stock().devices] == [{"speed": 10}]
+        before = node.changes
+        await node.clock.advance(TIMES.interval)
+        assert [item.device.attributes for item in node.inventory.stock().devices] == [{"speed": 25}]
+        assert node.changes == before + 1
+
+
+async def test_a_fault_of_the_program_in_a_scan_is_told_and_the_next_scan_comes(said: list[str]) -> None:
+    node = Node()
+    node.hooks.fail("discover_devices", RuntimeError("a fault"))
+    async with node.running():
+        assert "a fault" in node.inventory.degraded()["dummy"].reason
+        await node.clock.advance(TIMES.interval)
+        assert (node.names(), dict(node.inventory.degraded())) == (["dummy0"], {})
+    assert any("a fault" in message for message in said)

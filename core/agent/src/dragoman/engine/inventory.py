@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -177,6 +178,10 @@ class NodeInventory:
         except DragomanError as error:
             self._mark(type_, str(error))
             succeeded = False
+        except Exception as error:  # noqa: BLE001 - without its task the manager would never be scanned again
+            logger.bind(plugin=type_).opt(exception=error).error("the scan of manager {} met a fault", type_)
+            self._mark(type_, f"internal error of Dragoman ({error!r}); its log has the details")
+            succeeded = False
         await self._refresh_protected()
         if (self._lists.get(type_), self._degraded.get(type_), self._protected) != before:
             self._changed()
@@ -186,7 +191,8 @@ class NodeInventory:
     def _accept(self, type_: str, listing: Inventory) -> None:
         if listing != self._lists.get(type_):
             self._save(type_, listing)
-        self._lists[type_] = listing
+            # A manager may go on changing what it handed out, and the next list would then equal this one.
+            self._lists[type_] = deepcopy(listing)
         self._scanned.add(type_)
         if self._degraded.pop(type_, None) is not None:
             logger.bind(plugin=type_).info("manager {} was scanned: {} devices", type_, len(listing.devices))
