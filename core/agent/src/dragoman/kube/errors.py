@@ -15,6 +15,9 @@ from dragoman_hookspecs import ApiRefused
 REPLACED = "Replaced"
 """Reason of an ``ApiError`` that no server gave: the name belongs to another claim now."""
 
+_GATEWAY = frozenset({HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT})
+"""What a load balancer answers that finds no API server behind it; the server's own such answer is a ``Status``."""
+
 
 class Cause(msgspec.Struct, frozen=True, kw_only=True):
     """One entry of ``details.causes``: field path, ``FieldValue…`` reason, and what is wrong."""
@@ -33,6 +36,7 @@ class _Details(msgspec.Struct):
 
 
 class _Status(msgspec.Struct):
+    kind: str = ""
     code: int | None = None
     reason: str | None = None
     message: str | None = None
@@ -72,7 +76,10 @@ def replacement(claim: ClaimRef) -> ApiError:
 
 
 class ServerUnavailable(Unavailable):
-    """No answer, or one that says "not now". ``status`` is None without an answer, ``retry_after`` is in seconds."""
+    """No answer, or one that says "not now". ``retry_after`` is in seconds.
+
+    ``status`` is None where the API server did not answer: nobody did, or a load balancer that did not reach it.
+    """
 
     def __init__(self, message: str, *, status: int | None = None, retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -85,8 +92,10 @@ def failure(what: str, status: int, headers: Mapping[str, Any], body: bytes) -> 
     parsed = _parse(body)
     message = parsed.message or body[:200].decode(errors="replace").strip()
     if status == 429 or status >= 500:
-        sentence = ": ".join(filter(None, [what, f"the API server answered {status}", message]))
-        return ServerUnavailable(sentence, status=status, retry_after=_retry_after(headers))
+        is_away = status in _GATEWAY and parsed.kind != "Status"
+        who = "what stands before the API server" if is_away else "the API server"
+        sentence = ": ".join(filter(None, [what, f"{who} answered {status}", message]))
+        return ServerUnavailable(sentence, status=None if is_away else status, retry_after=_retry_after(headers))
     details = parsed.details or _Details()
     kind = details.kind or ""
     # Only what is about an object or a kind names it itself.

@@ -20,7 +20,7 @@ FIRST_PAUSE: Final = 1.0
 all nodes end at once where a server does."""
 LONGEST_PAUSE: Final = 30.0
 LONGEST_AWAY: Final = 5.0
-"""Longest pause, in seconds, while nobody answers: whoever waits for the server's return waits for this."""
+"""Longest pause, in seconds, while no API server answers: whoever waits for its return waits for this."""
 
 Position: TypeAlias = tuple[str, Mapping[str, str]]
 """Path and parameters of a watch."""
