@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from urllib3.connection import HTTPConnection
 from urllib3.exceptions import InsecureRequestWarning
 
 from dragoman.kube.patience import USUAL, Patience
@@ -17,6 +19,12 @@ from dragoman.model.errors import Refused
 from dragoman_kit import packages
 
 _IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
+
+_TCP = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": 60_000}
+"""A peer that is gone without a word is noticed within 60 s (tcp(7)): a silent one is asked, what was sent is given up.
+
+Without it a watch would wait for bytes as long as it may, and the kernel repeat its request for a quarter of an hour.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +64,11 @@ def api_client(access: Access, *, connections: int) -> Any:
     # The edge has its own rules for retries; urllib3's would sleep in a thread for as long as a server asks.
     configuration.retries = False
     configuration.connection_pool_maxsize = connections
-    configuration.keep_alive = True
+    configuration.socket_options = [
+        *HTTPConnection.default_socket_options,
+        (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+        *((socket.IPPROTO_TCP, getattr(socket, name), value) for name, value in _TCP.items() if hasattr(socket, name)),
+    ]
     return client.ApiClient(configuration)
 
 

@@ -20,6 +20,8 @@ PAGE: Final = 500
 """Objects of one answer of a list."""
 
 _SILENCE: Final = 900.0
+"""Seconds without a byte after which a watch is dead: more than it lasts, as a server may send no bookmarks and a list
+costs much here. A peer that is gone without a word is noticed by the kernel in a minute: see ``access``."""
 _FINAL: Final = frozenset({401, 403, 404, 405})
 """Answers that the caller has to know of: no right to it, or no such kind."""
 
