@@ -11,7 +11,7 @@ from dragoman.kube.client import KubeClient
 from dragoman.kube.conditions import TransitionTimes
 from dragoman.kube.status import StatusWriter
 from dragoman.kube.versions import Versions
-from dragoman.model.errors import Refused, Unavailable
+from dragoman.model.errors import NotKept, Refused, Unavailable
 from dragoman.model.status import ClaimStatus
 from dragoman_testkit.fakes.clock import VirtualClock
 from dragoman_testkit.sandbox.apiserver import ApiServer, Cause
@@ -182,10 +182,12 @@ async def test_a_server_that_drops_device_status_is_told_once_and_not_asked_agai
     claim = server.get("resourceclaims", "c", "ns")
     server.update_status({**claim, "status": {"allocation": claim["status"]["allocation"]}})
     server.faults.off.add("DRAResourceClaimDeviceStatus")
-    await writer.write(ClaimStatus(claim=ref, devices=(device("a"),)))
+    with pytest.raises(NotKept, match="DRAResourceClaimDeviceStatus"):
+        await writer.write(ClaimStatus(claim=ref, devices=(device("a"),)))
     assert "DRAResourceClaimDeviceStatus" in writer.warning
     before = len(server.requests)
-    await writer.write(ClaimStatus(claim=ref, devices=(device("a", "False"),)))
+    with pytest.raises(NotKept):
+        await writer.write(ClaimStatus(claim=ref, devices=(device("a", "False"),)))
     assert len(server.requests) == before
 
 
@@ -197,7 +199,8 @@ async def test_device_status_is_written_again_once_the_api_was_discovered_anew(
     claim = server.get("resourceclaims", "c", "ns")
     server.update_status({**claim, "status": {"allocation": claim["status"]["allocation"]}})
     server.faults.off.add("DRAResourceClaimDeviceStatus")
-    await writer.write(ClaimStatus(claim=ref, devices=(device("a"),)))
+    with pytest.raises(NotKept):
+        await writer.write(ClaimStatus(claim=ref, devices=(device("a"),)))
     server.faults.clear()
     server.serve_versions(("v1",))
     await versions.call(lambda api: client.get(f"{api.root}/resourceslices"))
@@ -212,7 +215,8 @@ async def test_device_status_is_written_again_once_a_server_was_met_that_keeps_i
     server.faults.off.add("DRAResourceClaimDeviceStatus")
     claim = server.get("resourceclaims", "c", "ns")
     server.update_status({**claim, "status": {"allocation": claim["status"]["allocation"]}})
-    await writer.write(ClaimStatus(claim=ref, devices=(device("a"),)))
+    with pytest.raises(NotKept):
+        await writer.write(ClaimStatus(claim=ref, devices=(device("a"),)))
     server.faults.clear()
     server.server_version = (1, 38)
     await versions.renew()

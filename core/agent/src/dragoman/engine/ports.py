@@ -36,7 +36,7 @@ class ClaimStatusSink(Protocol):
         """Apply the entries, with the claim's UID as precondition; entries no longer given are taken back.
 
         A claim that is gone, was replaced, or no longer has the device allocated is not an error: there is nobody to
-        tell. Raises ``Unavailable`` or ``Refused``.
+        tell. Raises ``Unavailable`` or ``Refused``, or ``NotKept`` where the server drops device status.
         """
 
 

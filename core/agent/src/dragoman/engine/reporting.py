@@ -10,7 +10,7 @@ from loguru import logger
 from dragoman.clock import Clock
 from dragoman.engine.ports import ClaimStatusSink
 from dragoman.engine.wakeup import Wakeup
-from dragoman.model.errors import Refused, Unavailable
+from dragoman.model.errors import NotKept, Refused, Unavailable
 from dragoman.model.status import ClaimStatus
 from dragoman_hookspecs import DragomanError
 
@@ -25,39 +25,45 @@ RETURN_SETTLE = 5.0
 """Seconds before a return is told: a claim that is unprepared in the meantime needs no word any more."""
 
 
+Make = Callable[[], Awaitable[ClaimStatus | None]]
+"""Gives the status of a claim when its turn comes, or None where there is nothing to say any more."""
+
+
 class Reporting:
-    """A slot for each claim and one task that empties them."""
+    """A slot for each claim and one task that empties them. What a server does not keep waits for the next one."""
 
     def __init__(self, sink: ClaimStatusSink, clock: Clock) -> None:
         self._sink = sink
         self._clock = clock
-        self._due: dict[str, tuple[float, Callable[[], Awaitable[ClaimStatus | None]]]] = {}
+        self._due: dict[str, tuple[float, Make]] = {}
+        self._not_kept: dict[str, Make] = {}
         self._wake = asyncio.Event()
         self._hurry = Wakeup()
+        self._hurries = 0
         self._delay = FIRST_DELAY
 
-    def report(
-        self, claim_uid: str, make: Callable[[], Awaitable[ClaimStatus | None]], *, after: float = SETTLE
-    ) -> None:
-        """Have the status that ``make`` gives, when its turn comes, written; an earlier one not yet written is dropped.
-
-        ``make`` may give None where there is nothing to say any more.
-        """
+    def report(self, claim_uid: str, make: Make, *, after: float = SETTLE) -> None:
+        """Have the status that ``make`` gives written; an earlier one of the claim not yet written is dropped."""
+        self._not_kept.pop(claim_uid, None)
         self._due[claim_uid] = (self._clock.monotonic() + after, make)
         self._wake.set()
 
     def forget(self, claim_uid: str) -> None:
         """Write nothing more for a claim."""
         self._due.pop(claim_uid, None)
+        self._not_kept.pop(claim_uid, None)
 
     def hurry(self) -> None:
-        """Say that what kept statuses from being written may be over: they are tried now."""
+        """Say that what kept statuses from being written, or from being kept, may be over: they are tried now."""
         self._delay = FIRST_DELAY
+        self._hurries += 1
+        for uid, make in tuple(self._not_kept.items()):
+            self.report(uid, make, after=0.0)
         self._hurry.ring()
 
     @property
     def pending(self) -> int:
-        """How many claims have a status that is not written yet."""
+        """How many claims have a status that is not written yet; those that the server does not keep do not count."""
         return len(self._due)
 
     async def run(self) -> None:
@@ -88,26 +94,38 @@ class Reporting:
 
     async def _write(self, uid: str) -> bool:
         """Write one; give False where it has to be tried again."""
-        slot = self._due.get(uid)
+        slot, hurries = self._due.get(uid), self._hurries
         if slot is None:
             return True
         try:
-            status = await slot[1]()
-            if status is not None:
-                await self._sink.write(status)
+            await self._tell(uid, slot[1])
         except Unavailable as error:
             logger.bind(claim=uid).warning("the status of a claim is written later: {}", error)
             # Behind the others: what is missing may concern this claim only.
             if self._due.get(uid) is slot:
                 self._due[uid] = self._due.pop(uid)
             return False
+        except NotKept:
+            if hurries != self._hurries:
+                return True  # the server that kept nothing may be the former one
+            if self._due.get(uid) is slot:
+                self._not_kept[uid] = slot[1]
+        self._delay = FIRST_DELAY
+        if self._due.get(uid) is slot:
+            del self._due[uid]
+        return True
+
+    async def _tell(self, uid: str, make: Make) -> None:
+        """Make and write a status; one that nobody will ever take is logged. Raises ``Unavailable`` or ``NotKept``."""
+        try:
+            status = await make()
+            if status is not None:
+                await self._sink.write(status)
+        except (Unavailable, NotKept):
+            raise
         except Refused as error:
             logger.bind(claim=uid).error("the status of a claim was refused: {}", error)
         except DragomanError as error:
             logger.bind(claim=uid).error("the status of a claim cannot be told: {}", error)
         except Exception as error:  # noqa: BLE001 - begun again, the queue would meet the same fault first
             logger.bind(claim=uid).opt(exception=error).error("the status of a claim cannot be told: internal error")
-        self._delay = FIRST_DELAY
-        if self._due.get(uid) is slot:
-            del self._due[uid]
-        return True

@@ -17,7 +17,7 @@ from dragoman.kube.status_json import entry_json
 from dragoman.kube.times import timestamp
 from dragoman.kube.versions import Api, Versions
 from dragoman.model.claims import ClaimRef
-from dragoman.model.errors import Refused
+from dragoman.model.errors import NotKept, Refused
 from dragoman.model.status import ClaimStatus, DeviceStatus
 from dragoman_hookspecs import JsonObject
 
@@ -32,7 +32,7 @@ _FINAL = (HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatu
 class StatusWriter:
     """Satisfies the engine's ``ClaimStatusSink``. One write of a claim at a time is the caller's business.
 
-    ``warning`` is a sentence while the server drops device status, else "". Nothing is written then, until another
+    ``warning`` is a sentence while the server drops device status, else "". Nothing is asked of it then, until another
     server is met: see ``Versions``.
     """
 
@@ -54,7 +54,7 @@ class StatusWriter:
 
         A claim that is gone or was replaced, and devices that it has no longer, are nobody's concern. Raises
         ``Unavailable``, also where a right is missing: it may come, and just after its start a server knows of none.
-        Raises ``Refused`` for what will not be taken.
+        Raises ``Refused`` for what will not be taken, and ``NotKept`` where the server drops it.
         """
         try:
             await self._versions.call(functools.partial(self._write, status=status))
@@ -65,7 +65,7 @@ class StatusWriter:
 
     async def _write(self, api: Api, status: ClaimStatus) -> None:
         if self._gate_off == api.epoch:
-            return
+            raise NotKept(self.warning)
         claim = status.claim
         if status.devices and not self._times.knows(claim.uid):
             await self._learn(api, claim)
@@ -147,6 +147,7 @@ class StatusWriter:
                 "no device status is written until the API server is restarted or upgraded"
             )
             logger.bind(claim=claim.label).warning(self.warning)
+            raise NotKept(self.warning)
 
     def _gone(self, error: ApiError) -> bool:
         replaced = error.status == 422 and any(cause.field == "metadata.uid" for cause in error.causes)

@@ -19,3 +19,7 @@ class Unavailable(DragomanError):
 
 class Refused(DragomanError):
     """The counterpart refused what was sent. A retry does not help until something changes."""
+
+
+class NotKept(DragomanError):
+    """The counterpart took what was sent and kept nothing of it; the next one that is met may keep it."""
