@@ -12,7 +12,7 @@ from dragoman.engine.inventory import Degraded, NodeInventory
 from dragoman.engine.views import device_views, plugin_views
 from dragoman.model.publication import Publishing
 from dragoman.plugins import PluginState, PluginStatus
-from dragoman_hookspecs import Capacity, Inventory
+from dragoman_hookspecs import Capacity, Device, Inventory, JsonObject
 from dragoman_testkit.fakes.node import DRIVER, POOL, FakeNode, devices
 
 
@@ -31,11 +31,8 @@ def test_a_manager_that_cannot_be_scanned_is_degraded_and_says_why() -> None:
     ]
 
 
-async def test_a_capacity_that_is_no_amount_does_not_hide_the_other_devices(tmp_path: Path) -> None:
-    node = FakeNode(tmp_path)
-    (odd,), (plain,) = devices("dummy0", shareable=True), devices("dummy1")
-    listed = replace(odd, capacity={"bandwidth": Capacity(value="lots"), "queues": Capacity(value="4")})
-    node.hooks.fakes["dummy"].inventory = Inventory(devices=(listed, plain))
+async def capacities(node: FakeNode, *found: Device) -> dict[str, JsonObject]:
+    node.hooks.fakes["dummy"].inventory = Inventory(devices=found)
     inventory = NodeInventory(
         hooks=node.hooks, protected=node.links.protected, rows=node.ledger.allocations, clock=node.clock
     )
@@ -49,8 +46,29 @@ async def test_a_capacity_that_is_no_amount_does_not_hide_the_other_devices(tmp_
         rows=node.ledger.allocations,
         rules=lambda: Publishing(node=POOL, driver=DRIVER),
     )
-    views = {view["device"]: view["capacity"] for view in device_views(advertised, node.ledger)}
-    assert views == {
+    return {view["device"]: view["capacity"] for view in device_views(advertised, node.ledger)}
+
+
+async def test_a_capacity_that_is_no_amount_does_not_hide_the_other_devices(tmp_path: Path) -> None:
+    (odd,), (plain,) = devices("dummy0", shareable=True), devices("dummy1")
+    listed = replace(odd, capacity={"bandwidth": Capacity(value="lots"), "queues": Capacity(value="4")})
+    assert await capacities(FakeNode(tmp_path), listed, plain) == {
         "dummy0": {"bandwidth": {"total": "lots", "free": "lots"}, "queues": {"total": "4", "free": "4"}},
         "dummy1": {},
+    }
+
+
+async def test_what_is_free_of_a_capacity_is_written_as_the_capacity_is(tmp_path: Path) -> None:
+    node = FakeNode(tmp_path)
+    (shared,) = devices("dummy0", shareable=True)
+    values = {"buffer": Capacity(value="10Gi"), "bandwidth": Capacity(value="10G"), "queues": Capacity(value="4")}
+    claim = node.claim("a", "dummy0@s1")
+    assert claim.results is not None
+    taken = {f"{DRIVER}/buffer": "4Gi", f"{DRIVER}/bandwidth": "2500M"}
+    node.source.put(replace(claim, results=(replace(claim.results[0], consumed_capacity=taken),)))
+    await node.prepare(claim)
+    assert (await capacities(node, replace(shared, capacity=values)))["dummy0"] == {
+        "buffer": {"total": "10Gi", "free": "6Gi"},
+        "bandwidth": {"total": "10G", "free": "7500M"},
+        "queues": {"total": "4", "free": "4"},
     }

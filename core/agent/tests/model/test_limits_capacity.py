@@ -44,6 +44,7 @@ def policy_survives(value: str, **policy: Any) -> bool:
         ("10G", {"default": "1G", "minimum": "1G", "maximum": "10G", "step": "1G"}),
         ("10", {"default": "3", "minimum": "1", "step": "2"}),
         ("10", {"default": "1500m", "minimum": "1500m"}),
+        ("1", {"default": "500m", "minimum": "500m", "step": "500m"}),
     ],
 )
 def test_a_policy_that_the_api_takes_is_kept(value: str, policy: dict[str, Any]) -> None:
@@ -75,6 +76,8 @@ def test_a_policy_that_the_api_takes_is_kept(value: str, policy: dict[str, Any])
         ("9E", {"default": "0", "minimum": "0", "maximum": "9E", "step": "10E"}),
         ("10", {"default": "2500m", "minimum": "1", "maximum": "4", "step": "1500m"}),
         ("10", {"default": "3", "minimum": "1", "step": "1500m"}),
+        ("10", {"default": "1", "minimum": "1u"}),
+        ("9E", {"default": "500m", "minimum": "0", "maximum": "9E"}),
     ],
 )
 def test_a_policy_that_the_api_refuses_is_dropped_and_the_capacity_stays(value: str, policy: dict[str, Any]) -> None:
@@ -87,9 +90,9 @@ def test_only_a_shareable_device_can_have_a_policy() -> None:
     assert warnings == ["capacity bw: request policy dropped: only a shareable device can have one"]
 
 
-@pytest.mark.parametrize(("name", "value"), [("bw", "4K"), ("bw", ""), ("b w", "4")])
+@pytest.mark.parametrize(("name", "value"), [("bw", "4K"), ("bw", ""), ("bw", "1e99999999"), ("bw", 4), ("b w", "4")])
 def test_a_bad_capacity_is_dropped_from_an_exclusive_device_and_leaves_a_shareable_one_out(
-    name: str, value: str
+    name: str, value: Any
 ) -> None:
     capacity = {name: Capacity(value=value), "good": Capacity(value="1")}
     kept, warnings = fit(capacity, shareable=False)

@@ -7,10 +7,10 @@ from dataclasses import asdict
 
 from dragoman.engine.advertised import Advertised, DeviceView
 from dragoman.engine.inventory import Degraded
-from dragoman.model import quantity
 from dragoman.model.records import AllocationRow, AttachmentRow
 from dragoman.plugins import PluginState, PluginStatus
 from dragoman.store.ledger import Ledger
+from dragoman_allocator.quantity import InvalidQuantity, parse
 from dragoman_hookspecs import JsonObject
 
 
@@ -55,9 +55,13 @@ def _device(view: DeviceView, rows: Sequence[AllocationRow]) -> JsonObject:
 
 
 def _free(name: str, total: str, holders: Sequence[AllocationRow]) -> str:
-    used = [quantity.parse(amount) for row in holders if (amount := _consumed(row, name)) is not None]
-    # A device with what is no amount is not published, but a person wants to see it, and the others.
-    return quantity.text(quantity.parse(total) - sum(used)) if quantity.is_quantity(total) else total
+    try:
+        free = parse(total)
+        for row in holders:
+            free -= parse(_consumed(row, name))
+    except InvalidQuantity:  # such a device is not published, but a person wants to see it, and the others
+        return total
+    return free.text
 
 
 def _consumed(row: AllocationRow, name: str) -> str | None:

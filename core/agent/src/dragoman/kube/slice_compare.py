@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from dragoman.model import quantity
+from dragoman_allocator.quantity import InvalidQuantity, parse
 from dragoman_hookspecs import JsonObject
 
 _HEAD = ("driver", "nodeName", "pool")
@@ -73,7 +73,10 @@ def _allocatable(entry: JsonObject) -> JsonObject:
 def _value(text: Any) -> Any:
     if text is None:
         return None
-    return quantity.parse(text) if quantity.is_quantity(text) else text
+    try:
+        return parse(text)
+    except InvalidQuantity:
+        return text
 
 
 def _without(entry: JsonObject, name: str) -> JsonObject:

@@ -10,10 +10,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from dragoman.model import limits
-from dragoman.model.capacities import fit_capacity
+from dragoman.model.capacities import amount_fault, fit_capacity
 from dragoman.model.limits import Server, SliceWarning, Unfit
 from dragoman.model.node_allocatable import fit_node_allocatable
-from dragoman.model.quantity import is_quantity
 from dragoman.model.slice_attributes import CORE_ATTRIBUTES, Warn, fit_attributes
 from dragoman_hookspecs import CounterConsumption, CounterSet, Device, Taint
 
@@ -155,6 +154,6 @@ def _counters_fault(name: str, counters: Mapping[str, str]) -> str:
     for counter, value in sorted(counters.items()):
         if not limits.is_dns_label(counter):
             return f"the counter name {counter!r} is not a DNS label"
-        if not is_quantity(value):
-            return f"counter {counter}: {value!r} is not a quantity"
+        if fault := amount_fault(value):
+            return f"counter {counter}: {fault}"
     return ""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from dragoman.model.quantity import InvalidQuantity, parse
+from dragoman.model.capacities import amount
 from dragoman.model.slice_attributes import Warn
+from dragoman_allocator.quantity import InvalidQuantity
 from dragoman_hookspecs import NodeAllocatable, NodeAllocatableMapping, NodeAllocatableOverhead
 
 
@@ -43,7 +44,7 @@ def _mapping_fault(mapping: NodeAllocatableMapping, capacity: Collection[str]) -
         return "a mapping has either a capacity key with its multiplier or a device multiplier"
     if mapping.capacity_key is not None and mapping.capacity_key not in capacity:
         return f"the device has no capacity of the name {mapping.capacity_key}, spelt exactly so"
-    if parse(mapping.capacity_multiplier or mapping.device_multiplier or "") <= 0:
+    if amount(mapping.capacity_multiplier or mapping.device_multiplier or "").sign <= 0:
         return "a multiplier must be larger than 0"
     return ""
 
@@ -52,4 +53,4 @@ def _overhead_fault(overhead: NodeAllocatableOverhead) -> str:
     given = [text for text in (overhead.per_pod, overhead.per_container) if text is not None]
     if not given:
         return "an overhead is for each pod or for each container"
-    return "an overhead cannot be negative" if any(parse(text) < 0 for text in given) else ""
+    return "an overhead cannot be negative" if any(amount(text).sign < 0 for text in given) else ""
