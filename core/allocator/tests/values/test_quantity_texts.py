@@ -48,7 +48,7 @@ def test_a_quantity_prints_as_the_api_prints_it(text: str, printed: str) -> None
 
 
 @pytest.mark.parametrize(
-    "text", ["1K", "1ki", "1e", "1ee3", "--1", "1 ", "", "1.2.3", "1+5", "²", "1٣", "1_0", "0x1", "NaN"]
+    "text", ["1K", "1ki", "1e", "1ee3", "--1", "1 ", "", "1.2.3", "1+5", "²", "1٣", "1_0", "0x1", "NaN", "1,5", "1\n"]
 )
 def test_what_is_no_quantity_is_refused(text: str) -> None:
     with pytest.raises(InvalidQuantity, match="not a quantity"):
