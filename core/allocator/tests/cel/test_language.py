@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman_allocator.cel import CompileError, EvaluationError
+from dragoman_allocator.cel.devices import device_value
 
 from .celworld import DEVICE, DRIVER, STORED, verdict
 
@@ -128,3 +129,22 @@ def test_a_key_that_cannot_be_hashed_is_in_no_map_that_hashes_nothing(key: str) 
 def test_a_key_that_cannot_be_hashed_ends_the_evaluation_in_a_map_with_entries(key: str) -> None:
     with pytest.raises(EvaluationError, match="hash of unhashable type"):
         STORED.compile(f'dyn({key}) in {{"a": device.driver}}').evaluate(DRIVER, DEVICE)
+
+
+def test_a_presence_test_of_a_presence_test_is_the_inner_one() -> None:
+    # cel-go's macro looks at operand and field only
+    assert verdict("has(has(device.driver))") is True
+    assert verdict("has(has({'a': 1}.b))") is False
+
+
+@pytest.mark.parametrize("index", ["0.5", "9223372036854775808.0", "18446744073709551615u"])
+def test_numbers_that_are_no_index_are_named(index: str) -> None:
+    assert str(verdict(f"[1][dyn({index})] == 1")).startswith("run: unsupported index value ")
+
+
+def test_a_missing_field_of_an_optional_costs_nothing() -> None:
+    # the observer of costs sees a step of an optional only where something is found
+    program = STORED.compile("has(optional.of({'a': 1}).b)")
+    other = STORED.compile("has(optional.of({'a': 1}).a)")
+    value = device_value(DRIVER, DEVICE)
+    assert program.measured(value)[1] == other.measured(value)[1] - 1

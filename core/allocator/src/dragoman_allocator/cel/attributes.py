@@ -11,8 +11,19 @@ from typing import TypeAlias
 
 from dragoman_allocator.cel.costs import Frame
 from dragoman_allocator.cel.errors import EvaluationError
-from dragoman_allocator.cel.operators import bounded
-from dragoman_allocator.cel.values import LISTS, MAPS, MISSING, NONE, Optional, Uint, Value, type_of
+from dragoman_allocator.cel.values import (
+    INT_MAX,
+    INT_MIN,
+    LISTS,
+    MAPS,
+    MISSING,
+    NONE,
+    NUMBERS,
+    Optional,
+    Uint,
+    Value,
+    type_of,
+)
 
 Evaluate: TypeAlias = Callable[[Frame], Value]
 _KEYS = (str, int, Uint, bool, float)
@@ -114,10 +125,10 @@ def _bare_presence(root: Evaluate, steps: tuple[Step, ...]) -> Evaluate:
         if type(value) is not Optional:
             frame.cost += 1
             return find(value, last.key) is not MISSING
-        if value.value is MISSING:
-            return value
+        if value.value is MISSING or find(value.value, last.key) is MISSING:
+            return NONE
         frame.cost += 1
-        return NONE if find(value.value, last.key) is MISSING else Optional(None)
+        return Optional(None)
 
     return run
 
@@ -167,10 +178,11 @@ def list_index(key: Value) -> int:
     """Read an index of a list. Raises ``EvaluationError`` if it is no whole number."""
     if type(key) is int:
         return key
-    if type(key) is Uint or (type(key) is float and key.is_integer()):
-        index: int = bounded(int, int(key))
-        return index
-    raise EvaluationError(f"unsupported index type '{type_of(key).name}' in list")
+    if type(key) not in NUMBERS:
+        raise EvaluationError(f"unsupported index type '{type_of(key).name}' in list")
+    if not INT_MIN <= key <= INT_MAX or key != int(key):
+        raise EvaluationError(f"unsupported index value {printed(key)} in list")
+    return int(key)
 
 
 def printed(value: Value) -> str:

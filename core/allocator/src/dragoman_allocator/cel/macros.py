@@ -32,7 +32,7 @@ def expand(name: str, target: Node | None, args: Sequence[Node], at: int) -> Nod
 
 
 def _has(arg: Node, at: int) -> Node:
-    if not isinstance(arg, Select) or arg.test:
+    if not isinstance(arg, Select):
         raise MacroError(arg.at, "invalid argument to has() macro")
     return Select(arg.operand, arg.field, test=True, at=at)
 

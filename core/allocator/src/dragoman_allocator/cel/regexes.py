@@ -20,7 +20,8 @@ class InvalidPattern(EvaluationError):
 
 
 _QUOTED_OR_ESCAPED: Final = re.compile(
-    r"\\Q.*?(?:\\E|$)|\\(?P<sign>[pP])\{(?P<negated>\^?)(?P<name>[^}]*)\}|\\(?P<other>.)", re.DOTALL
+    r"\\Q.*?(?:\\E|$)|\\(?P<sign>[pP])(?:\{(?P<negated>\^?)(?P<name>[^}]*)\}|(?P<letter>[^{]))|\\(?P<other>.)",
+    re.DOTALL,
 )
 _NAMES: Final = {
     "closepunctuation": "Pe", "combiningmark": "M", "connectorpunctuation": "Pc", "control": "Cc", "cntrl": "Cc",
@@ -39,22 +40,27 @@ def _as_re2(match: re.Match[str]) -> str:
     """Write an escape of Go as RE2 has it: names of character classes in one spelling, no single bytes."""
     if match["other"] == "C":
         raise InvalidPattern("error parsing regexp: invalid escape sequence: `\\C`")
-    if match["name"] is None:
+    written = match["letter"] or match["name"]
+    if written is None:
         return match[0]
-    name = re.sub("[ _-]", "", match["name"]).lower()
+    name = re.sub("[ _-]", "", written).lower()
     if name in _UNTOLD:
-        raise InvalidPattern(f"the character class {match['name']} is not supported by this library")
-    short = _NAMES.get(name) or (name.capitalize() if len(name) <= 2 or name == "any" else match["name"])
-    return f"\\{match['sign']}{{{match['negated']}{short}}}"
+        raise InvalidPattern(f"the character class {written} is not supported by this library")
+    # RE2's scripts of several words have an underscore, so they are not found: nor does Go find them.
+    return f"\\{match['sign']}{{{match['negated'] or ''}{_NAMES.get(name) or name.capitalize()}}}"
 
 
 @lru_cache(maxsize=1024)
 def compiled(pattern: str) -> Any:
     """Compile a pattern. Raises ``InvalidPattern``."""
     try:
-        return re2.compile(_QUOTED_OR_ESCAPED.sub(_as_re2, pattern), _OPTIONS)
+        found = re2.compile(_QUOTED_OR_ESCAPED.sub(_as_re2, pattern), _OPTIONS)
     except (re2.error, ValueError) as error:
         raise InvalidPattern(f"error parsing regexp: {error}") from None
+    for name in found.groupindex:
+        if not name.isascii():
+            raise InvalidPattern(f"error parsing regexp: invalid named capture: `(?P<{name}>`")
+    return found
 
 
 def matches(text: str, pattern: str) -> bool:

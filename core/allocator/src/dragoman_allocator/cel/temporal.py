@@ -6,9 +6,11 @@ import re
 from calendar import monthrange
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal
+from math import trunc
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from dragoman_allocator import amounts
 from dragoman_allocator.cel.errors import EvaluationError
 from dragoman_allocator.cel.operators import bounded
 from dragoman_allocator.cel.values import Duration, Timestamp
@@ -31,7 +33,7 @@ _TIME: Final = re.compile(
 )
 _EPOCH: Final = date(1970, 1, 1).toordinal()
 _LIMIT: Final = 2**63
-_NUMBER: Final = re.compile("[+-]?[0-9]{1,9}")
+_NUMBER: Final = re.compile("[+-]?[0-9]+")
 _CYCLE: Final = 146_097 * 86_400
 """Seconds of 400 years, after which the calendar repeats itself."""
 _SAFE: Final = 60_000_000_000
@@ -65,8 +67,18 @@ def parse_duration(text: str) -> Duration:
 def _nanoseconds(whole: str, part: str, unit: int) -> int:
     if len(whole.lstrip("0")) > 19:
         raise _no_duration()
-    part, scale = part[:18], 10.0 ** len(part[:18])
-    return int(whole or "0") * unit + (int(int(part) * (unit / scale)) if part else 0)
+    return int(whole or "0") * unit + _part_of_unit(part, unit)
+
+
+def _part_of_unit(digits: str, unit: int) -> int:
+    """Give the fraction of a unit as Go calculates it: in doubles, from as many digits as 64 bits hold."""
+    value, scale = 0, 1.0
+    for digit in digits:
+        longer = value * 10 + int(digit)
+        if value > (_LIMIT - 1) // 10 or longer > _LIMIT:
+            break
+        value, scale = longer, scale * 10
+    return int(value * (unit / scale))
 
 
 def text_of_duration(value: Duration) -> str:
@@ -133,7 +145,7 @@ def local(value: Timestamp, zone: str = "UTC") -> Civil:
 def _offset_at(seconds: int, name: str) -> int:
     if ":" in name:
         return _offset(name)
-    if name in ("", "UTC"):
+    if name in ("", "UTC", "Local"):  # the scheduler's container has no zone of its own
         return 0
     inside = min(max(seconds, -_SAFE), _SAFE)
     moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=inside)
@@ -150,8 +162,15 @@ def _zone(name: str) -> tzinfo:
 
 
 def _offset(text: str) -> int:
-    hours_text, _, minutes_text = text.partition(":")
-    if not _NUMBER.fullmatch(hours_text) or not _NUMBER.fullmatch(minutes_text):
+    """Give the seconds of ``hours:minutes``, which may be any numbers: what is too large wraps at 64 bits."""
+    hours, minutes = map(_number, text.split(":", 1))
+    total = amounts.wrap64(hours * 60 - minutes if text[0] == "-" else hours * 60 + minutes)
+    return trunc(amounts.wrap64(total * 60 * _SECOND) / _SECOND)
+
+
+def _number(text: str) -> int:
+    if not _NUMBER.fullmatch(text):
         raise EvaluationError(f'strconv.Atoi: parsing "{text}": invalid syntax')
-    hours, minutes = int(hours_text), int(minutes_text)
-    return 60 * (hours * 60 - minutes if text[0] == "-" else hours * 60 + minutes)
+    if len(text.lstrip("+-0")) > 19 or not amounts.fits64(int(text)):
+        raise EvaluationError(f'strconv.Atoi: parsing "{text}": value out of range')
+    return int(text)

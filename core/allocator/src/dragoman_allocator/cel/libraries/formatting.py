@@ -1,29 +1,30 @@
 """``format`` of cel-go's strings extension, version 2, in the English locale.
 
-Doubles are grouped by thousands and rounded from their shortest decimal form. The precision of ``%e`` is taken for a
-width by upstream, and so it is here.
+Doubles are grouped by thousands and rounded from their exact value. The precision of ``%e`` is taken for a width by
+upstream, and so it is here.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from decimal import ROUND_HALF_EVEN, Context, Decimal
+from decimal import Decimal
 from math import isinf, isnan
 from typing import Final, TypeAlias
 
 from dragoman_allocator.cel import temporal, work
 from dragoman_allocator.cel.errors import EvaluationError
 from dragoman_allocator.cel.functions import method
-from dragoman_allocator.cel.libraries.conversions import text_of_bool, text_of_bytes, text_of_double
+from dragoman_allocator.cel.libraries.conversions import int_of_text, text_of_bool, text_of_bytes, text_of_double
 from dragoman_allocator.cel.syntax import ListNode, MapNode, Node
 from dragoman_allocator.cel.types import Kind, Type
 from dragoman_allocator.cel.values import LISTS, MAPS, Duration, Timestamp, Uint, Value, type_of
 
 _CLAUSE: Final = re.compile(r"%(?:%|(?:\.([0-9]+))?([sdfebxXo]))")
 _DEFAULT_PRECISION: Final = 6
-_MOST_PRECISION: Final = 100_000
-_DIGITS: Final = Context(prec=500, rounding=ROUND_HALF_EVEN)
+_MOST_PRECISION: Final = 10_000_009
+"""The largest precision that golang.org/x/text reads; beyond it, the letter after it is not seen."""
+_UNREAD: Final = "%!(NOVERB)"
 _SUPERSCRIPT: Final = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _SPECIAL: Final = ("NaN", "Infinity", "-Infinity")
 _ESCAPES: Final = {
@@ -59,9 +60,11 @@ def clauses(text: str) -> list[tuple[str, str, int | None]]:
 def _precision(digits: str | None) -> int | None:
     if digits is None:
         return None
-    if len(digits) > 18 or int(digits) > _MOST_PRECISION:
-        raise EvaluationError("error while parsing precision: it is too large")
-    return int(digits)
+    try:
+        return int_of_text(digits)
+    except EvaluationError:
+        message = "could not parse formatting clause: error while parsing precision: it is too large"
+        raise EvaluationError(message) from None
 
 
 def _format(text: str, args: list[Value]) -> str:
@@ -72,36 +75,26 @@ def _format(text: str, args: list[Value]) -> str:
         if letter:
             if index >= len(args):
                 raise EvaluationError(f"index {index} out of range")
-            parts.append(_CLAUSES[letter](args[index], precision))
+            parts.append(_formatted(letter, args[index], precision))
             work.characters(len(parts[-1]))
             index += 1
     return "".join(parts)
 
 
-def _string(value: Value, _: int | None = None) -> str:
-    cls = type(value)
-    if cls in LISTS:
-        return _list(value)
-    if cls in MAPS:
-        return _map(value)
-    run = _TEXTS.get(cls)
-    if run is None:
-        raise EvaluationError(f"string clause cannot be used on {type_of(value).name}")
-    return run(value)
+def _formatted(letter: str, value: Value, precision: int | None) -> str:
+    try:
+        return _CLAUSES[letter](value, precision)
+    except EvaluationError as error:
+        raise EvaluationError(f"error during formatting: {error}") from None
 
 
-_TEXTS: Final[dict[type, Callable[[Value], str]]] = {
-    str: str,
-    int: str,
-    Uint: str,
-    bool: text_of_bool,
-    float: text_of_double,
-    bytes: text_of_bytes,
-    Timestamp: temporal.text_of_timestamp,
-    Duration: temporal.text_of_duration,
-    Type: lambda value: value.name,
-    type(None): lambda _: "null",
-}
+def _string(value: Value, _: int | None) -> str:
+    if type(value) not in _TEXTS:
+        raise EvaluationError(
+            "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, "
+            f"and timestamps, was given {type_of(value).name}"
+        )
+    return _TEXTS[type(value)](value)
 
 
 def _list(elements: list[Value]) -> str:
@@ -126,7 +119,9 @@ def _member(value: Value) -> str:
     cls = type(value)
     if cls is float:
         return _plain_double(value)
-    text = _string(value)
+    if cls not in _TEXTS:
+        raise EvaluationError(f"no formatting function for {type_of(value).name}")
+    text = _TEXTS[cls](value)
     if cls is str:
         return quoted(text)
     if cls is bytes:
@@ -134,6 +129,22 @@ def _member(value: Value) -> str:
     if cls in (Timestamp, Duration):
         return f"{'timestamp' if cls is Timestamp else 'duration'}({quoted(text)})"
     return text
+
+
+_TEXTS: Final[dict[type, Callable[[Value], str]]] = {
+    str: str,
+    int: str,
+    Uint: str,
+    bool: text_of_bool,
+    float: text_of_double,
+    bytes: text_of_bytes,
+    Timestamp: temporal.text_of_timestamp,
+    Duration: temporal.text_of_duration,
+    Type: lambda value: value.name,
+    type(None): lambda _: "null",
+    **dict.fromkeys(LISTS, _list),
+    **dict.fromkeys(MAPS, _map),
+}
 
 
 def _plain_double(value: float) -> str:
@@ -180,25 +191,30 @@ def _infinite(value: float) -> str | None:
 
 def _fixed(value: Value, precision: int | None) -> str:
     number = _double_arg(value, "fixed-point")
+    places = _DEFAULT_PRECISION if precision is None else precision
+    if places > _MOST_PRECISION:
+        return _UNREAD
     special = _infinite(number)
     if special is not None:
         return special
-    places = _DEFAULT_PRECISION if precision is None else precision
-    work.characters(places)
-    shown = min(places, _DIGITS.prec - 330)
-    rounded = Decimal(repr(number)).quantize(Decimal(1).scaleb(-shown, _DIGITS), context=_DIGITS)
-    text = f"{rounded:,f}" if number else f"{abs(rounded):,f}"
-    return text + "0" * (places - shown)
+    # Upstream keeps the least number of places in 8 bits and the most in 16, where below zero means all there are.
+    least, most = places % 2**8, (places + 2**15) % 2**16 - 2**15
+    digits = f"{abs(number):.{most}f}" if most >= 0 else f"{Decimal(repr(abs(number))):f}"
+    whole, _, part = digits.partition(".")
+    part = part.rstrip("0").ljust(least, "0")
+    return f"{'-' * (number < 0)}{int(whole):,}{'.' * bool(part)}{part}"
 
 
 def _scientific(value: Value, precision: int | None) -> str:
     number = _double_arg(value, "scientific")
     width = _DEFAULT_PRECISION if precision is None else precision
-    work.characters(width)
+    if width > _MOST_PRECISION:
+        return _UNREAD
+    width %= 2**16
     special = _infinite(number)
     if special is not None:
         return special.rjust(width)
-    mantissa, _, exponent = f"{Decimal(repr(number)):.6e}".partition("e")
+    mantissa, _, exponent = f"{number:.6e}".partition("e")
     if not number:
         mantissa, exponent = mantissa.removeprefix("-"), "0"
     power = f"{abs(int(exponent)):02d}" if int(exponent) >= 0 else f"-{abs(int(exponent)):02d}"

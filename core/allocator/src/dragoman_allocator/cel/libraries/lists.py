@@ -11,8 +11,7 @@ from typing import Final
 
 from dragoman_allocator.cel import operators, work
 from dragoman_allocator.cel.attributes import printed
-from dragoman_allocator.cel.costs import LIMIT
-from dragoman_allocator.cel.errors import BudgetExceeded, EvaluationError, no_such_overload
+from dragoman_allocator.cel.errors import EvaluationError, no_such_overload
 from dragoman_allocator.cel.functions import Overload, Run, function, method
 from dragoman_allocator.cel.operators import compare, contains, is_ordered, same
 from dragoman_allocator.cel.values import LISTS, MISSING, Duration, GrowingMap, Map, Uint, Value, key_of
@@ -27,6 +26,8 @@ _COMPARABLE: Final = (
     ("string", "string"),
     ("bytes", "bytes"),
 )
+LONGEST: Final = 1_000_000
+"""The longest list that ``lists.range`` makes."""
 _SUMMABLE: Final = (("int", 0), ("uint", Uint(0)), ("double", 0.0), ("duration", Duration(0)))
 
 
@@ -99,8 +100,8 @@ def _sort_by(elements: Value, keys: Value) -> list[Value]:
 def _range(count: int) -> list[int]:
     if count < 0:
         raise EvaluationError(f"lists.range: size must be non-negative, got {count}")
-    if count > LIMIT:  # costs more than any evaluation may, and would be made before that is noticed
-        raise BudgetExceeded
+    if count > LONGEST:
+        raise EvaluationError(f"lists.range: size {count} exceeds maximum allowed ({LONGEST})")
     work.elements(count)
     return list(range(count))
 

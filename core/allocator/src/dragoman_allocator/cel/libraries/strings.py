@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from dragoman_allocator.cel import work
+from dragoman_allocator.cel.attributes import printed
 from dragoman_allocator.cel.errors import EvaluationError
 from dragoman_allocator.cel.functions import function, method
 from dragoman_allocator.cel.values import Value
@@ -94,7 +95,7 @@ def _substring(text: str, start: int, end: int | None = None) -> str:
 def _join(parts: list[Value], separator: str = "") -> str:
     for part in parts:
         if type(part) is not str:
-            raise EvaluationError("join: invalid input")
+            raise EvaluationError(f"join: invalid input: {printed(part)}")
     work.characters(sum(map(len, parts)) + len(separator) * len(parts) + len(parts))
     return separator.join(parts)
 

@@ -18,6 +18,8 @@ _IN_PATH: Final = _UNRESERVED | frozenset(b"$&+,/:;=@")
 _IN_HOST: Final = _UNRESERVED | frozenset(b"!$&'()*+,;=:[]<>\"")
 _VALID_PATH: Final = _IN_PATH | frozenset(b"!$&'()*+,;=:@[]%")
 _IN_FRAGMENT: Final = _UNRESERVED | frozenset(b"$&+,/:;=?@!()*")
+_VALID_FRAGMENT: Final = _VALID_PATH | _IN_FRAGMENT
+_IN_USER: Final = _UNRESERVED | frozenset(b"$&+,;=")
 _USERINFO: Final = re.compile(r"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*")
 _PORT: Final = re.compile(r"(?::[0-9]*)?")
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):")
@@ -30,7 +32,7 @@ class _Invalid(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A value of type ``kubernetes.URL``; ``path`` is unescaped, ``raw_path`` as written."""
+    """A value of type ``kubernetes.URL``; ``path`` is unescaped, ``raw_path`` as written, the rest as it is printed."""
 
     scheme: str = ""
     opaque: str = ""
@@ -44,10 +46,7 @@ class Location:
 
     def escaped_path(self) -> str:
         """Give the path escaped: as written where that is valid."""
-        written = self.raw_path.encode()
-        if all(byte in _VALID_PATH for byte in written) or self.raw_path == "*":
-            return self.raw_path
-        return _escape(self.path, _IN_PATH)
+        return self.raw_path if _consists_of(self.raw_path, _VALID_PATH) else _escape(self.path, _IN_PATH)
 
     def host_and_port(self) -> tuple[str, str]:
         """Split the host."""
@@ -74,6 +73,10 @@ class Location:
 
 values.register(Location, URL)
 operators.register_equality(Location, lambda a, b: str(a) == str(b))
+
+
+def _consists_of(text: str, valid: frozenset[int]) -> bool:
+    return all(byte in valid for byte in text.encode("utf-8", "surrogatepass"))
 
 
 def _escape(raw: bytes, keep: frozenset[int]) -> str:
@@ -107,7 +110,9 @@ def parse(text: str, *, request: bool) -> Location:
     fragment = ""
     if not request:
         text, _, fragment = text.partition("#")
-        _unescape(fragment)
+        unescaped = _unescape(fragment)
+        if not _consists_of(fragment, _VALID_FRAGMENT):
+            fragment = _escape(unescaped, _IN_FRAGMENT)
     if any(char < " " or char == "\x7f" for char in text) or (request and not text):
         raise _Invalid("invalid control character or empty URL")
     if text == "*":
@@ -142,8 +147,7 @@ def _authority(scheme: str, authority: str) -> tuple[str | None, str]:
         return None, parsed
     if not _USERINFO.fullmatch(user):
         raise _Invalid("invalid userinfo")
-    _unescape(user)
-    return user, parsed
+    return ":".join(_escape(_unescape(part), _IN_USER) for part in user.split(":", 1)), parsed
 
 
 def _host(scheme: str, host: str) -> str:
