@@ -1,8 +1,8 @@
 """The agent: builds everything, starts it in order, stops it in reverse. The only module that knows everything.
 
-Start: the lock of the node, the ledger, plugins, recovery; then the runtime (bounded), the kubelet, publishing. What
-stands before the ledger (sockets, the connection to the runtime, the inventory) outlives a handover; what stands on it
-is built anew each time this agent becomes the active one.
+Start: access to the API server, the lock of the node, the ledger, plugins, recovery; then the runtime (bounded), the
+kubelet, publishing. What stands before the ledger (sockets, the connection to the runtime, the inventory) outlives a
+handover; what stands on it is built anew each time this agent becomes the active one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from loguru import logger
 
 from dragoman import assembly
 from dragoman.answers import Answers
-from dragoman.background import Background
+from dragoman.background import Background, unless
 from dragoman.clock import SystemClock
 from dragoman.control import forwarding
 from dragoman.control import handover as control_handover
@@ -175,18 +175,15 @@ class Agent:
 
     async def run(self, stopped: asyncio.Event) -> None:
         """Serve until ``stopped``. Raises what kept it from becoming the active agent."""
-        taking = asyncio.create_task(self._handover.take())
-        stopping = asyncio.create_task(stopped.wait())
         try:
-            await asyncio.wait({taking, stopping}, return_when=asyncio.FIRST_COMPLETED)
-            if taking.done():
-                taking.result()
-                await stopping
+            if await unless(stopped, self._begin()):
+                await stopped.wait()
         finally:
-            for task in (taking, stopping):
-                task.cancel()
-            await asyncio.gather(taking, stopping, return_exceptions=True)
             await self._stop()
+
+    async def _begin(self) -> None:
+        await self._outside.kube.client.connect()
+        await self._handover.take()
 
     async def _stop(self) -> None:
         """Stop in reverse. Devices, files, guards, rows and slices stay."""

@@ -38,7 +38,7 @@ class Outside:
 
     @classmethod
     def build(cls, settings: Settings, node: str, clock: Clock) -> Outside:
-        """Build it; nothing is connected yet. Raises ``Refused`` without access to an API server."""
+        """Build it; nothing is connected yet."""
         access = Access(server=settings.kubernetes.server, kubeconfig=settings.kubernetes.kubeconfig)
         return cls(
             settings=settings,

@@ -16,6 +16,20 @@ FIRST_PAUSE, LAST_PAUSE = 1.0, 60.0
 Work = Callable[[], Coroutine[Any, Any, None]]
 
 
+async def unless(stopped: asyncio.Event, work: Coroutine[Any, Any, None]) -> bool:
+    """Do work, and give False where ``stopped`` was set before its end: it is cancelled then. Raises what it raises."""
+    working, stopping = asyncio.create_task(work), asyncio.create_task(stopped.wait())
+    try:
+        await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            working.result()
+        return working.done()
+    finally:
+        for task in (working, stopping):
+            task.cancel()
+        await asyncio.gather(working, stopping, return_exceptions=True)
+
+
 class Background:
     """Tasks that end by themselves or with ``end``. Used from one event loop."""
 

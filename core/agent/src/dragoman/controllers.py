@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Sequence
 
 from loguru import logger
 
+from dragoman.background import unless
 from dragoman.clock import Clock, SystemClock
 from dragoman.exposition import Exposition, Metrics, Readiness
 from dragoman.hooks import Hooks
@@ -46,7 +48,9 @@ class ControllerHost:
 
     async def run(self, stopped: asyncio.Event) -> None:
         """Run until ``stopped``. Raises ``Refused`` without access to an API server, ``OSError`` for a used address."""
-        async with KubeClient(self._access, timeout=60.0) as client:
+        async with contextlib.aclosing(KubeClient(self._access, timeout=60.0)) as client:
+            if not await unless(stopped, client.connect()):
+                return
             cluster = KubeCluster(client, self._clock, asyncio.get_running_loop(), manager=FIELD_MANAGER)
 
             def request(plugin: str, ends: threading.Event) -> RunController:

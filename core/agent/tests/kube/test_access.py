@@ -12,11 +12,11 @@ from dragoman.kube.access import Access, api_client
 from dragoman.model.errors import Refused
 
 PROGRAM = """
-import sys
+import asyncio, sys
 from dragoman.kube.access import Access, api_client
 from dragoman.model.errors import Refused
 try:
-    api_client(Access(server={server!r}), connections=1).rest_client.close()
+    asyncio.run(api_client(Access(server={server!r}), connections=1)).rest_client.close()
 except Refused as error:
     assert "service" in str(error).lower(), error  # a cluster's files are not here
 print(*sys.modules)
@@ -52,12 +52,12 @@ def exec_plugin(script: str) -> str:
     )
 
 
-def refusal(folder: Path, text: str | bytes) -> str:
+async def refusal(folder: Path, text: str | bytes) -> str:
     """Say why there is no access with a kubeconfig."""
     file = folder / "kubeconfig"
     file.write_bytes(text.encode() if isinstance(text, str) else text)
     with pytest.raises(Refused) as refused:
-        api_client(Access(kubeconfig=file), connections=1)
+        await api_client(Access(kubeconfig=file), connections=1)
     assert str(refused.value).startswith("no access to a Kubernetes API server: ")
     assert str(refused.value).endswith(f": check {file}")
     return str(refused.value)
@@ -74,8 +74,8 @@ def refusal(folder: Path, text: str | bytes) -> str:
     ],
     ids=["cut off", "list", "binary", "server is a number", "provider of former times"],
 )
-def test_a_kubeconfig_of_the_wrong_shape_is_refused_as_such(text: str | bytes, tmp_path: Path) -> None:
-    assert "the kubeconfig cannot be read: " in refusal(tmp_path, text)
+async def test_a_kubeconfig_of_the_wrong_shape_is_refused_as_such(text: str | bytes, tmp_path: Path) -> None:
+    assert "the kubeconfig cannot be read: " in await refusal(tmp_path, text)
 
 
 @pytest.mark.parametrize(
@@ -85,12 +85,12 @@ def test_a_kubeconfig_of_the_wrong_shape_is_refused_as_such(text: str | bytes, t
         ("echo hello", "no credentials: exec: failed to decode process output"),
     ],
 )
-def test_after_an_exec_plugin_that_fails_nobody_goes_on_as_an_anonymous_user(
+async def test_after_an_exec_plugin_that_fails_nobody_goes_on_as_an_anonymous_user(
     script: str, why: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert why in refusal(tmp_path, kubeconfig(exec_plugin(script)))
+    assert why in await refusal(tmp_path, kubeconfig(exec_plugin(script)))
     assert not caplog.records
 
 
-def test_a_server_without_a_scheme_is_refused(tmp_path: Path) -> None:
-    assert "its address 'example.com' is no URL" in refusal(tmp_path, kubeconfig(server="example.com"))
+async def test_a_server_without_a_scheme_is_refused(tmp_path: Path) -> None:
+    assert "its address 'example.com' is no URL" in await refusal(tmp_path, kubeconfig(server="example.com"))

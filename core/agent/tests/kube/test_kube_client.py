@@ -135,6 +135,7 @@ async def test_a_hundred_clients_with_watches_leave_no_thread_behind(server: Api
 
 async def test_stopping_ends_an_idle_watch_at_once(server: ApiServer) -> None:
     client = KubeClient(Access(server=server.url))
+    await client.connect()
     seen: list[str] = []
 
     async def follow() -> None:
@@ -164,6 +165,7 @@ def test_a_process_with_a_pending_call_ends_without_waiting_for_it(what: str, tm
 
         async def main():
             client = KubeClient(Access(server=sys.argv[1]), timeout=3600)
+            await client.connect()
             call = follow(client) if sys.argv[2] == "watch" else client.get("/version")
             task = asyncio.ensure_future(call)
             while not client.requests:
@@ -178,10 +180,12 @@ def test_a_process_with_a_pending_call_ends_without_waiting_for_it(what: str, tm
     assert done.returncode == 0
 
 
-def test_without_any_configuration_the_error_says_what_to_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_any_configuration_the_error_says_what_to_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    with pytest.raises(Refused, match=r"set kubernetes\.kubeconfig"):
-        KubeClient(Access(kubeconfig=tmp_path / "absent"))
+    with pytest.raises(Refused, match=r"set KUBECONFIG or kubernetes\.kubeconfig"):
+        await KubeClient(Access(kubeconfig=tmp_path / "absent")).connect()
 
 
 async def test_a_kubeconfig_names_server_and_token(server: ApiServer, tmp_path: Path) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import select
 import socket
 from collections.abc import Iterator
-from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
@@ -14,8 +14,8 @@ import pytest
 from dragoman.kube.access import Access, api_client
 from dragoman.kube.connecting import connected
 from dragoman.kube.errors import ServerUnavailable
-from dragoman.kube.patience import Patience
 from dragoman.model.errors import Refused
+from dragoman.patience import Patience
 
 
 @pytest.fixture
@@ -37,12 +37,15 @@ def test_a_silent_server_is_told_of_and_given_up(silent: str, quiet: float, told
     assert said == ["the API server to answer about /version"] * told
 
 
-def test_what_the_work_raises_is_raised_whatever_the_limit() -> None:
-    late: Future[None] = Future()
-    late.set_exception(TimeoutError("of the work itself"))
+async def test_what_work_raises_is_raised_and_what_ends_at_once_is_not_told_of() -> None:
     said: list[str] = []
+
+    async def fail() -> None:
+        raise TimeoutError("of the work itself")
+
     with pytest.raises(TimeoutError, match="of the work itself"):
-        Patience(quiet=0.0, tell=said.append).result("it", late)
+        await Patience(quiet=0.0, tell=said.append).told("it", fail())
+    await asyncio.sleep(0)
     assert said == []
 
 
@@ -57,7 +60,7 @@ def kubeconfig(folder: Path, script: str) -> Path:
     return file
 
 
-def test_an_exec_plugin_that_hangs_is_told_of_given_up_and_ended_with_what_it_started(tmp_path: Path) -> None:
+async def test_an_exec_plugin_that_hangs_is_told_of_given_up_and_ended_with_what_it_started(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
@@ -71,7 +74,7 @@ def test_an_exec_plugin_that_hangs_is_told_of_given_up_and_ended_with_what_it_st
     file = kubeconfig(tmp_path, f'sh -c "echo begun; sleep 1000; true" > {pipe}; true')
     access = Access(kubeconfig=file, patience=Patience(limit=0.2, quiet=0.0, tell=tell))
     with pytest.raises(Refused, match=r"the kubeconfig's exec plugin gave no credentials within 0\.2 s"):
-        api_client(access, connections=1)
+        await api_client(access, connections=1)
     assert said == ["the kubeconfig's exec plugin to give credentials"]
     assert select.select([reader], [], [], 30)[0], "nobody holds the pipe any more"
     assert os.read(reader, 1) == b""

@@ -13,8 +13,9 @@ import click
 from loguru import logger
 
 from dragoman import logs
+from dragoman.cli.asking import ask, socket_of
 from dragoman.cli.main import Options
-from dragoman.control.client import AgentUnreachable, Connection, call_now
+from dragoman.control.client import AgentUnreachable, Connection
 from dragoman.kubelet.environment import prepare_environment
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ async def _run(options: Options) -> None:
 @click.pass_obj
 def status(options: Options) -> None:
     """Show how the running agent is, as JSON; exit code 1 while it is not ready."""
-    answer = call_now(options.load().settings.paths.run_dir / "control.sock", "status")
+    answer = ask(options.load().settings, "status")
     click.echo(json.dumps(answer, indent=2))
     if not answer["ready"]:
         raise SystemExit(1)
@@ -76,7 +77,7 @@ def status(options: Options) -> None:
 def withdraw(options: Options) -> None:
     """Delete the slices of this node, when Dragoman is uninstalled. Nothing else does."""
     settings = options.load().settings
-    if asyncio.run(_runs(settings.paths.run_dir / "control.sock")):
+    if asyncio.run(_runs(socket_of(settings))):
         raise click.ClickException("an agent runs on this node and would publish its slices again: stop it first")
     asyncio.run(_withdraw(settings))
 
@@ -99,6 +100,7 @@ async def _withdraw(settings: Settings) -> None:
     access = Access(server=settings.kubernetes.server, kubeconfig=settings.kubernetes.kubeconfig)
     edge = KubeEdge.build(access, driver=settings.driver_name, node=node, clock=SystemClock())
     try:
+        await edge.client.connect()
         await edge.slices.withdraw()
     finally:
         await edge.close()

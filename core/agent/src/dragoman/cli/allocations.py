@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
+from dragoman.cli.asking import ask
 from dragoman.cli.main import Options
 from dragoman.cli.output import output_option, show
-from dragoman.control.client import call_now
 
 COLUMNS = ("claim", "pods", "request", "device", "share", "capacity", "state", "attachment", "interface", "failure")
 WIDE = (*COLUMNS, "uid", "manager", "prepared")
@@ -20,7 +20,7 @@ def allocations(ctx: click.Context, output: str) -> None:
     """Show what is prepared and attached on this node; ``-o wide`` and ``-o json`` show all that is known."""
     if ctx.invoked_subcommand is None:
         options: Options = ctx.obj
-        found = call_now(options.load().settings.paths.run_dir / "control.sock", "allocations")
+        found = ask(options.load().settings, "allocations")
         columns = COLUMNS if output == "table" else WIDE
         show(columns, [[row[column] for column in columns] for row in found], output)
 
@@ -34,8 +34,7 @@ def release(options: Options, uid: str) -> None:
     Links return to the host from what the ledger recorded, files are removed and the rows deleted, also where the
     device manager that prepared them is not installed any more.
     """
-    path = options.load().settings.paths.run_dir / "control.sock"
-    released = call_now(path, "release", {"uid": uid}, seconds=60)["released"]
+    released = ask(options.load().settings, "release", {"uid": uid}, seconds=60)["released"]
     if not released:
         raise click.ClickException(f"no claim with UID {uid} is prepared on this node; see 'dragoman allocations'")
     click.echo(f"released {', '.join(released)}")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
+from dragoman.cli.asking import ask
 from dragoman.cli.main import Options
 from dragoman.cli.output import output_option, show
-from dragoman.control.client import call_now
 
 COLUMNS = ("device", "manager", "pool", "published", "shareable", "capacity", "health", "holders", "note")
 
@@ -16,7 +16,7 @@ COLUMNS = ("device", "manager", "pool", "published", "shareable", "capacity", "h
 @click.pass_obj
 def devices(options: Options, output: str) -> None:
     """Show the devices of this node, published or not, and who holds them."""
-    found = call_now(options.load().settings.paths.run_dir / "control.sock", "devices")
+    found = ask(options.load().settings, "devices")
     if output == "table":
         found = [{**device, "capacity": _capacity(device["capacity"])} for device in found]
     show(COLUMNS, [[device[column] for column in COLUMNS] for device in found], output)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman import logs
-from dragoman.cli.output import FULL, complete
+from dragoman.cli.output import FULL, complete, waiting
 from dragoman_hookspecs import Cluster, DragomanError
 
 if TYPE_CHECKING:
@@ -135,10 +135,10 @@ def _connect(
 ) -> AbstractContextManager[Cluster]:
     from dragoman.kube.access import Access  # noqa: PLC0415 - only for commands that ask for it
     from dragoman.kube.connecting import connected  # noqa: PLC0415 - imports the official client
-    from dragoman.kube.patience import USUAL, Patience  # noqa: PLC0415 - with the others
+    from dragoman.patience import USUAL, Patience  # noqa: PLC0415 - with the others
 
     limit = request_timeout or USUAL.limit
-    patience = Patience(limit=limit, tell=lambda what: click.echo(f"Waiting for {what}, {limit:g} s at most", err=True))
+    patience = Patience(limit=limit, tell=waiting(limit))
     if kubeconfig is not None or context is not None:
         return connected(Access(kubeconfig=kubeconfig, context=context, patience=patience), manager="dragoman")
     found = ctx.find_object(Options) or Options()

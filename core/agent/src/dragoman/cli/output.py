@@ -43,6 +43,11 @@ def complete() -> Iterator[None]:
         raise SystemExit(1) from None
 
 
+def waiting(limit: float) -> Callable[[str], None]:
+    """Give what tells the user what is waited for, so many seconds at most."""
+    return lambda what: click.echo(f"Waiting for {what}, {limit:g} s at most", err=True)
+
+
 def show(columns: Sequence[str], rows: Iterable[Sequence[Any]], output: str = "table") -> None:
     """Print rows of JSON values. ``columns`` are the keys in JSON; ``failedFrees`` heads a table as FAILED FREES."""
     if output == "json":

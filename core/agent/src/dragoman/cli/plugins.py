@@ -11,9 +11,10 @@ from typing import Any
 
 import click
 
+from dragoman.cli.asking import ask
 from dragoman.cli.main import Options
 from dragoman.cli.output import output_option, show
-from dragoman.control.client import AgentUnreachable, call_now
+from dragoman.control.client import AgentUnreachable
 from dragoman.plugins import PluginStatus, Sections, StartupRefused, contexts, load
 from dragoman.settings import Settings
 from dragoman_hookspecs import Context, json_key
@@ -34,7 +35,7 @@ def plugins(options: Options, output: str) -> None:
     """
     settings = options.load().settings
     try:
-        statuses = call_now(settings.paths.run_dir / "control.sock", "plugins")
+        statuses = ask(settings, "plugins")
         refusal = ""
     except AgentUnreachable:
         found, refusal = loaded_here(settings)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from dragoman.control import messages
 from dragoman.model.errors import Unavailable
+from dragoman.patience import Patience
 from dragoman_hookspecs import JsonObject
 
 
@@ -77,6 +79,14 @@ async def call(path: Path, method: str, params: JsonObject | None = None, *, sec
         return await connection.call(method, params, seconds=seconds)
 
 
-def call_now(path: Path, method: str, params: JsonObject | None = None, *, seconds: float = 30.0) -> Any:
-    """As ``call``, for a program that has no event loop: the command line."""
-    return asyncio.run(call(path, method, params, seconds=seconds))
+def call_now(
+    path: Path,
+    method: str,
+    params: JsonObject | None = None,
+    *,
+    seconds: float = 30.0,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Any:
+    """As ``call``, for a program that has no event loop: the command line. ``tell`` gets what takes long."""
+    answer = call(path, method, params, seconds=seconds)
+    return asyncio.run(Patience(tell=tell).told(f"the agent at {path} to answer", answer))

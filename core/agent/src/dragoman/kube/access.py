@@ -14,8 +14,8 @@ from typing import Any, Self
 from urllib3.connection import HTTPConnection
 from urllib3.exceptions import InsecureRequestWarning
 
-from dragoman.kube.patience import USUAL, Patience
 from dragoman.model.errors import Refused
+from dragoman.patience import USUAL, Patience
 from dragoman_kit import packages
 
 _IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
@@ -32,7 +32,7 @@ class Access:
     """The first that is given: a server URL (no credentials), a kubeconfig file, the pod's service account.
 
     Where none is, ``$KUBECONFIG`` or ``~/.kube/config`` is read. ``context`` names a context of the kubeconfig.
-    ``patience`` bounds how long the kubeconfig's exec plugin may take.
+    ``patience`` bounds how long the kubeconfig's exec plugin may take to give credentials.
     """
 
     server: str | None = None
@@ -41,8 +41,19 @@ class Access:
     patience: Patience = USUAL
 
 
-def api_client(access: Access, *, connections: int) -> Any:
+async def api_client(access: Access, *, connections: int) -> Any:
     """Make the official client. Raises ``Refused`` when there is no usable configuration."""
+    if not _needs_kubeconfig(access):
+        return _api_client(access, connections)
+    what, patience = "the kubeconfig's exec plugin to give credentials", access.patience
+    try:
+        return await patience.bounded(what, lambda: _api_client(access, connections))
+    except TimeoutError as error:
+        why = f"the kubeconfig's exec plugin gave no credentials within {patience.limit:g} s"
+        raise _no_access(access, why) from error
+
+
+def _api_client(access: Access, connections: int) -> Any:
     # Imported here: commands that stay offline must not pay for it. And only as much of it as is used.
     packages.spare("kubernetes")
     packages.spare("kubernetes.config")
@@ -72,23 +83,20 @@ def api_client(access: Access, *, connections: int) -> Any:
     return client.ApiClient(configuration)
 
 
+def _needs_kubeconfig(access: Access) -> bool:
+    return not access.server and (access.kubeconfig is not None or _IN_CLUSTER not in os.environ)
+
+
 def _configure(configuration: Any, access: Access) -> None:
     if access.server:
         configuration.host = access.server.rstrip("/")
-    elif access.kubeconfig or _IN_CLUSTER not in os.environ:
+    elif _needs_kubeconfig(access):
         from kubernetes.config import kube_config  # noqa: PLC0415 - costs 6 MB, and nodes have none
 
         path = str(access.kubeconfig) if access.kubeconfig else None
         load: Any = kube_config.load_kube_config
         with _Complaints() as complaints:
-            try:
-                access.patience.bounded(
-                    "the kubeconfig's exec plugin to give credentials",
-                    lambda: load(config_file=path, context=access.context, client_configuration=configuration),
-                )
-            except TimeoutError as error:
-                why = f"the kubeconfig's exec plugin gave no credentials within {access.patience.limit:g} s"
-                raise OSError(why) from error
+            load(config_file=path, context=access.context, client_configuration=configuration)
         if complaints.said:
             raise OSError(f"no credentials: {'; '.join(complaints.said)}")
     else:

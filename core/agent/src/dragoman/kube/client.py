@@ -26,22 +26,29 @@ T = TypeVar("T")
 
 
 class KubeClient:
-    """The official client's transport (TLS, tokens, proxies) without its models.
+    """The official client's transport (TLS, tokens, proxies) without its models. ``connect`` comes before all else.
 
     ``requests`` counts HTTP requests since the start. ``timeout`` bounds each request in seconds, waiting for a free
     thread included. Errors of every request: ``ApiError`` (refused), ``ServerUnavailable`` (a retry may help).
     """
 
     def __init__(self, access: Access, *, timeout: float = 10.0, threads: int = 8) -> None:
-        self._api: Any = api_client(access, connections=threads)
+        self._access = access
+        self._api: Any = None
         self._timeout = timeout
+        self._connections = threads
         self._threads = DaemonThreads("kube", threads)
         self._streams: set[WatchStream] = set()
         self._lock = threading.Lock()
         self._closed = False
         self.requests = 0
 
+    async def connect(self) -> None:
+        """Find the API server and load the credentials. Raises ``Refused`` without a usable configuration."""
+        self._api = await api_client(self._access, connections=self._connections)
+
     async def __aenter__(self) -> Self:
+        await self.connect()
         return self
 
     async def __aexit__(
@@ -55,7 +62,8 @@ class KubeClient:
         for stream in tuple(self._streams):
             stream.stop()
         self._threads.close()
-        self._api.rest_client.close()
+        if self._api is not None:
+            self._api.rest_client.close()
 
     async def get(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
         """GET; a kept connection that the server closed meanwhile is replaced once."""

@@ -13,7 +13,7 @@ from dragoman.clock import Clock
 from dragoman.kube.client import APPLY_PATCH, KubeClient, decode
 from dragoman.kube.collection import follow, read_all
 from dragoman.kube.errors import ApiError, ServerUnavailable
-from dragoman.kube.patience import USUAL, Patience
+from dragoman.patience import USUAL, Patience
 from dragoman_hookspecs import JsonObject
 
 _T = TypeVar("_T")
@@ -92,11 +92,13 @@ class KubeCluster:
         return decode(path, self._result(path, request), dict[str, Any])
 
     def _result(self, path: str, work: Coroutine[Any, Any, _T]) -> _T:
-        return self._patience.result(f"the API server to answer about {path}", self._submit(work))
+        told = self._patience.told(f"the API server to answer about {path}", work)
+        return self._submit(told, work).result()
 
-    def _submit(self, work: Coroutine[Any, Any, _T]) -> Future[_T]:
+    def _submit(self, work: Coroutine[Any, Any, _T], *within: Coroutine[Any, Any, _T]) -> Future[_T]:
         try:
             return asyncio.run_coroutine_threadsafe(work, self._loop)
         except RuntimeError as error:
-            work.close()
+            for each in (work, *within):
+                each.close()
             raise ServerUnavailable("the connection to the API server was closed") from error

@@ -24,9 +24,12 @@ def connected(access: Access, *, manager: str) -> Iterator[KubeCluster]:
     thread.start()
     try:
         client = KubeClient(access, timeout=access.patience.limit)
+        connecting = asyncio.run_coroutine_threadsafe(client.connect(), loop)
         try:
+            connecting.result()
             yield KubeCluster(client, SystemClock(), loop, manager=manager, patience=access.patience)
         finally:
+            connecting.cancel()
             asyncio.run_coroutine_threadsafe(client.aclose(), loop).result()
     finally:
         loop.call_soon_threadsafe(loop.stop)

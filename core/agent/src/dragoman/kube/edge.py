@@ -30,7 +30,7 @@ class KubeEdge:
 
     @classmethod
     def build(cls, access: Access, *, driver: str, node: str, clock: Clock) -> KubeEdge:
-        """Build it; nothing is connected yet. Raises ``Refused`` without a usable configuration."""
+        """Build it; nothing works before ``client.connect``."""
         client = KubeClient(access)
         versions, times = Versions(client), TransitionTimes()
         claims = ClaimReader(client, versions, clock, times)

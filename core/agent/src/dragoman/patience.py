@@ -1,12 +1,13 @@
-"""How long one waits for an API server and for credentials, and who is told when it takes long."""
+"""How long one waits for a counterpart and for credentials, and who is told when it takes long."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,39 +18,38 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
-    """``limit``: seconds for one request, and for credentials. ``tell``: gets what is waited for after ``quiet``."""
+    """``limit``: seconds for one answer, and for credentials. ``tell``: gets what is waited for after ``quiet``."""
 
     limit: float = 60.0
     quiet: float = 5.0
     tell: Callable[[str], None] = lambda _: None
 
-    def result(self, what: str, future: Future[_T], *, limit: float | None = None) -> _T:
-        """Wait in this thread, for ever without a ``limit``. Raises ``TimeoutError``, or what the work raised."""
-        if limit is not None and limit <= self.quiet:
-            return future.result(limit)
-        with contextlib.suppress(TimeoutError):
-            return future.result(self.quiet)
-        if not future.done():
-            self.tell(what)
-        return future.result(None if limit is None else limit - self.quiet)
+    async def told(self, what: str, work: Awaitable[_T]) -> _T:
+        """Wait for work that has its own limit, and tell of it. Raises what the work raises."""
+        telling = asyncio.get_running_loop().call_later(self.quiet, self.tell, what)
+        try:
+            return await work
+        finally:
+            telling.cancel()
 
-    def bounded(self, what: str, work: Callable[[], _T]) -> _T:
-        """Run work that starts programs in a thread of its own; past the limit these are ended.
+    async def bounded(self, what: str, work: Callable[[], _T]) -> _T:
+        """Run work that starts programs in a thread of its own; past the limit, or when cancelled, these are ended.
 
         Raises ``TimeoutError``, or what the work raised.
         """
         future: Future[_T] = Future()
+        future.set_running_or_notify_cancel()  # who gives up does not settle it
         thread = threading.Thread(target=_settle, args=(work, future), name="credentials", daemon=True)
         thread.start()
         try:
-            return self.result(what, future, limit=self.limit)
-        except BaseException:
+            async with asyncio.timeout(self.limit):
+                return await self.told(what, asyncio.wrap_future(future))
+        finally:
             # Whoever gives up, by Ctrl-C too, leaves no program behind that waits for ever.
             if not future.done() and thread.native_id is not None:
                 for process in list(_descendants(Path(f"/proc/self/task/{thread.native_id}/children"))):
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(process, signal.SIGKILL)
-            raise
 
 
 USUAL: Final = Patience()
