@@ -117,7 +117,7 @@ def test_a_pod_gets_the_devices_of_several_claims_and_of_one_request_for_two(cas
 @NAMED_CAPACITY
 def test_shares_of_one_device_go_to_several_pods_until_its_capacity_is_used(case: Case) -> None:
     case.create(template("share", request("net", "shared", links=1), config=[config({"podIfName": "net1"})]))
-    case.create(template("rest", request("net", "shared", count=16), config=[]))
+    case.create(template("more", request("net", "shared", links=1)))
     for name in ("red", "blue"):
         case.create(pod(name, of_template("share")))
     case.running("red", "blue")
@@ -131,6 +131,15 @@ def test_shares_of_one_device_go_to_several_pods_until_its_capacity_is_used(case
     assert {row["share"] for row in case.rows()} == {result["shareID"] for result in results}
     (device,) = [each for each in case.agent.devices() if each["device"] == "uplink1-mv"]
     assert device["capacity"]["links"] == {"total": "16", "free": "14"}
+    case.create(pod("rest", *(of_template("more", f"more-{number}") for number in range(14))))
+    case.running("rest")
+    inside = {link["ifname"] for link in json.loads(ip(case, "-n", netns(case, "rest"), "-j", "link"))}
+    assert len(inside - {"lo", "eth0"}) == 14
+    case.create(pod("green", of_template("share")))
+    assert "cannot allocate all claims" in case.event("green", "FailedScheduling")["message"]
+    assert case.pod("green")["status"]["phase"] == "Pending"
+    case.delete("red")
+    case.running("green")
 
 
 def test_a_link_of_the_node_comes_back_with_its_name_addresses_routes_and_rules(case: Case) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -102,7 +103,7 @@ def test_a_sandbox_that_is_remade_while_the_agent_is_dead_is_no_way_past_the_gua
     assert _guards(stand) == guards
     assert witness.notes(stand, "always") == ["with"]
     stand.agent.start()
-    stand.running("always")
+    stand.running("always", limit=HEALED_WITHIN)
     stand.phase("never", "Failed", "Succeeded")
     witness.saw(stand, "always", times=2)
     witness.saw(stand, "never")
@@ -132,29 +133,47 @@ def test_with_the_agent_dead_a_second_pod_can_start_without_the_exclusive_device
 def test_pods_of_a_claim_with_an_exclusive_device_run_one_after_the_other(stand: Case) -> None:
     request = objects.request("nic", "lab")
     stand.create(objects.claim("one", request, config=[objects.config({"podIfName": "net1"})]))
-    stand.create(witness.pod(stand, "first", objects.of_claim("one")))
+    claim = objects.of_claim("one")
+    stand.create(witness.pod(stand, "first", claim))
     stand.running("first")
-    stand.create(witness.pod(stand, "second", objects.of_claim("one"), policy="Never"))
-    assert f"{stand.namespace}/first" in stand.event("second", "DeviceNotAttached")["message"]
-    # The guard is open for the first pod: it is the agent that refuses the second.
-    assert f"{stand.namespace}/first" in stand.waits("second", "CreateContainerError")
-    stand.delete("first")
-    stand.running("second")
-    witness.saw(stand, "first", "second")
-    assert restarts(stand, "second") == 0
+    holder = "first"
+    for name, follower in (
+        ("never", witness.pod(stand, "never", claim, policy="Never")),
+        ("always", witness.pod(stand, "always", claim)),
+        ("job", witness.job(stand, "job", claim, then=objects.FOREVER)),
+    ):
+        stand.create(follower)
+        pod = witness.pod_of(stand, "job") if name == "job" else name
+        assert f"{stand.namespace}/{holder}" in stand.event(pod, "DeviceNotAttached")["message"]
+        # The guard is open for the pod that has the device: it is the agent that refuses the other.
+        assert f"{stand.namespace}/{holder}" in stand.waits(pod, "CreateContainerError")
+        stand.delete(holder)
+        stand.running(pod)
+        assert restarts(stand, pod) == 0
+        holder = pod
+    witness.saw(stand, "first", "never", "always", "job")
 
 
 def test_a_pod_in_the_hosts_network_never_starts_and_is_told_why(stand: Case) -> None:
-    stand.create(witness.pod(stand, "hosted", hostNetwork=True))
-    assert "no network namespace of its own" in stand.event("hosted", "DeviceNotAttached")["message"]
-    stand.waits("hosted", "CreateContainerError")
-    stand.delete("hosted")
-    assert witness.notes(stand, "hosted") == []
+    _start(stand, hostNetwork=True)
+    pods = "always", "never", witness.pod_of(stand, "job")
+    for name in pods:
+        assert "no network namespace of its own" in stand.event(name, "DeviceNotAttached")["message"]
+    _refused(stand)
+    stand.api.delete("Job", "job")
+    stand.delete(*pods)
+    assert [witness.notes(stand, name) for name in ("always", "never", "job")] == [[]] * 3
 
 
 def test_pods_run_on_when_containerd_is_restarted(stand: Case) -> None:
-    stand.create(witness.pod(stand, "before"), witness.pod(stand, "ending"))
-    stand.running("before", "ending")
+    stand.create(
+        witness.pod(stand, "before"),
+        witness.pod(stand, "never", policy="Never"),
+        witness.job(stand, "job", then=objects.FOREVER),
+        witness.pod(stand, "ending"),
+    )
+    before = "before", "never", witness.pod_of(stand, "job")
+    stand.running(*before, "ending")
     containerd = stand.node.parts["containerd"]
     containerd.end()
     stand.api.delete("Pod", "ending")
@@ -164,9 +183,10 @@ def test_pods_run_on_when_containerd_is_restarted(stand: Case) -> None:
     stand.until(lambda: stand.api.get("Pod", "ending") is None, "the other pod has ended")
     stand.create(witness.pod(stand, "after"))
     stand.running("after")
-    assert "net1" in stand.exec("before", "ip", "-o", "link")
-    witness.saw(stand, "before", "after")
-    assert restarts(stand, "before") == 0
+    for name in before:
+        assert "net1" in stand.exec(name, "ip", "-o", "link")
+        assert restarts(stand, name) == 0
+    witness.saw(stand, "before", "never", "job", "ending", "after")
 
 
 def test_without_the_nri_socket_pods_wait_until_the_runtime_has_remade_it(stand: Case) -> None:
@@ -207,13 +227,13 @@ def test_a_runtime_that_dropped_the_agent_without_a_word_is_met_again(stand: Cas
     _heals(stand)
 
 
-def _start(case: Case, template: str = "nic") -> None:
-    """Create pods with restart policy Always and Never, and a job."""
+def _start(case: Case, template: str = "nic", **spec: Any) -> None:
+    """Create pods with restart policy Always and Never, and a job; ``spec``: further fields of all three."""
     claim = objects.of_template(template)
     case.create(
-        witness.pod(case, "always", claim),
-        witness.pod(case, "never", claim, policy="Never"),
-        witness.job(case, "job", claim),
+        witness.pod(case, "always", claim, **spec),
+        witness.pod(case, "never", claim, policy="Never", **spec),
+        witness.job(case, "job", claim, **spec),
     )
 
 

@@ -63,13 +63,21 @@ def test_a_direct_claim_is_told_by_its_name_and_cannot_be_changed(case: Case) ->
             case.exec("red", "sh", "-c", change)
 
 
-def test_a_claim_of_a_template_is_told_by_its_name_in_the_pod(case: Case) -> None:
-    case.create(template("nic", request("net", "lab"), config=[config(NET1)]), pod("red", of_template("nic", "uplink")))
+def test_a_claim_of_a_template_is_told_by_its_name_in_the_pod_with_what_was_found_out_later(case: Case) -> None:
+    path = f"{BASE}/resourceclaimtemplates/uplink/net/{FILE}"
+    case.create(template("nic", request("net", "lab"), config=[config(NET1)]))
+    case.create(pod("red", of_template("nic", "uplink"), script=f"cat {path}; echo; echo done; {FOREVER}"))
     case.running("red")
-    told = case.until(lambda: network(case, "red", "uplink"), "what the pod sees is told")
-    assert (told.interface_name, told.ips) == ("net1", ("192.0.2.10/24",))
+    case.until(lambda: case.log("red").endswith("done\n"), "the container has read it")
+    # The address of the link is known from the attach on, after the file was first written, and before any container.
+    first = json.JSONDecoder().raw_decode(case.log("red"))[0]
+    ((seen,),) = ([each["networkData"] for each in asked["devices"]] for asked in first["requests"])
     link = case.exec("red", "cat", "/sys/class/net/net1/address").strip()
-    assert told.hardware_address == link
+    assert seen == {"interfaceName": "net1", "ips": ["192.0.2.10/24"], "hardwareAddress": link}
+    (told,) = read_template_claim("uplink", base=base(case, "red")).devices()
+    assert told.network_data == NetworkData(interface_name="net1", ips=("192.0.2.10/24",), hardware_address=link)
+    with pytest.raises(Failed, match="Read-only file system"):
+        case.exec("red", "sh", "-c", f"echo x > {path}")
 
 
 def test_an_alternative_is_told_by_its_full_name(case: Case) -> None:
@@ -133,11 +141,6 @@ def base(case: Case, name: str, container: str = "app") -> Path:
 
 def requests(case: Case, name: str, container: str) -> list[str]:
     return [each.name for each in read_claim("nic", base=base(case, name, container)).requests]
-
-
-def network(case: Case, name: str, pod_claim: str) -> NetworkData | None:
-    (device,) = read_template_claim(pod_claim, base=base(case, name)).devices()
-    return device.network_data if device.network_data and device.network_data.ips else None
 
 
 def kept(case: Case, uid: str) -> list[str]:

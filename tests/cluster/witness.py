@@ -55,9 +55,11 @@ def pod(
     return objects.pod(name, claim, containers=[container], volumes=[volume], restartPolicy=policy, **spec)
 
 
-def job(case: Case, name: str, claim: Object | None = None, *, then: str = "exit 0", retries: int = 0) -> Object:
+def job(
+    case: Case, name: str, claim: Object | None = None, *, then: str = "exit 0", retries: int = 0, **spec: Any
+) -> Object:
     """Give a job of one such pod, which is done when it has seen its device; ``retries``: further pods if it fails."""
-    return objects.job(name, pod(case, name, claim, then=then), backoffLimit=retries)
+    return objects.job(name, pod(case, name, claim, then=then, **spec), backoffLimit=retries)
 
 
 def notes(case: Case, name: str) -> list[str]:
@@ -136,8 +138,9 @@ def end(case: Case) -> None:
     assert unarmed(case) == [], "containers ran without their devices"
     case.until(lambda: not case.agent.allocations(), "no device is allocated")
     case.until(lambda: not running(case), "no sandbox of it runs")
-    assert [path.name for path in case.node.spaces.path("/run/netns").iterdir()] == []
-    assert [path.name for path in case.node.spaces.path("/run/cdi").glob(f"{DRIVER}-*")] == []
+    # A sandbox that ends has no process any more when its network namespace is taken down.
+    case.until(lambda: not list(case.node.spaces.path("/run/netns").iterdir()), "no network namespace is left")
+    case.until(lambda: not list(case.node.spaces.path("/run/cdi").glob(f"{DRIVER}-*")), "no CDI file is left")
 
 
 def container(pod: Object) -> Object:
