@@ -41,8 +41,10 @@ def embedded(bookmarks: float = 0.2) -> Iterator[Wire]:
             lambda: http.client.HTTPConnection(host.hostname or "", host.port, timeout=30),
             forget=forget,
         )
-        yield wire
-        wire.close()
+        try:
+            yield wire
+        finally:
+            wire.close()
         asyncio.run_coroutine_threadsafe(server.stop(), loop).result(10)
     finally:
         loop.call_soon_threadsafe(loop.stop)

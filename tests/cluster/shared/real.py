@@ -31,5 +31,7 @@ def real(node: Node, token: str = "admin") -> Iterator[Wire]:
         node.parts["kube-apiserver"].start(node.spaces)
 
     wire = Wire(connect, forget=restart, headers={"Authorization": f"Bearer {token}"})
-    yield wire
-    wire.close()
+    try:
+        yield wire
+    finally:
+        wire.close()
