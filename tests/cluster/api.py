@@ -21,15 +21,10 @@ _PLACES: dict[str, tuple[str, str, bool]] = {
     "Node": ("api/v1", "nodes", False),
     "Pod": ("api/v1", "pods", True),
     "Event": ("api/v1", "events", True),
-    "ConfigMap": ("api/v1", "configmaps", True),
     "ServiceAccount": ("api/v1", "serviceaccounts", True),
     "Job": ("apis/batch/v1", "jobs", True),
-    "DaemonSet": ("apis/apps/v1", "daemonsets", True),
-    "Deployment": ("apis/apps/v1", "deployments", True),
     "ClusterRole": (_RBAC, "clusterroles", False),
     "ClusterRoleBinding": (_RBAC, "clusterrolebindings", False),
-    "Role": (_RBAC, "roles", True),
-    "RoleBinding": (_RBAC, "rolebindings", True),
     "ResourceClaim": (_DRA, "resourceclaims", True),
     "ResourceClaimTemplate": (_DRA, "resourceclaimtemplates", True),
     "ResourceSlice": (_DRA, "resourceslices", False),
@@ -39,6 +34,9 @@ _PLACES: dict[str, tuple[str, str, bool]] = {
     "CustomResourceDefinition": ("apis/apiextensions.k8s.io/v1", "customresourcedefinitions", False),
 }
 """Where a kind's objects are: group and version, plural, in a namespace or not."""
+
+_BUSY = frozenset({http.HTTPStatus.TOO_MANY_REQUESTS, *range(500, 600)})
+"""What a server answers that starts, or does not get round to it: no refusal, and another try may do."""
 
 
 class ApiError(AssertionError):
@@ -96,7 +94,7 @@ class Wire:
 class Api:
     """The API server as who holds ``token`` sees it. Names without a namespace are in ``namespace``.
 
-    What cannot be sent raises ``OSError``, what is refused ``ApiError``.
+    What cannot be sent, or is not answered as the server is too busy, raises ``OSError``; what is refused ``ApiError``.
     """
 
     def __init__(self, wire: Wire, token: str = "admin", namespace: str = "default") -> None:
@@ -191,6 +189,8 @@ class Api:
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": content}
         sent = text if body is None else json.dumps(body, sort_keys=True, separators=(",", ":"))
         status, answer = self._wire.send(method, target, sent, headers)
+        if status in _BUSY:
+            raise ConnectionError(f"{method} {path}: {status}: {answer}")
         if status >= http.HTTPStatus.BAD_REQUEST:
             with contextlib.suppress(ValueError):
                 answer = json.loads(answer)["message"]

@@ -30,10 +30,10 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give each test the time that a busy machine may take."""
+    """Give each test the time that a busy machine may take, unless it says by itself."""
     for item in items:
-        if HERE in item.path.parents:
-            item.add_marker(pytest.mark.timeout(300), append=False)
+        if HERE in item.path.parents and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(300))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

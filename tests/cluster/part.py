@@ -89,10 +89,9 @@ class Part:
         if self._process:
             self._process.wait(limit)
 
-    def tail(self, lines: int = 40, start: int = 0) -> list[str]:
-        """Give the last lines of its log, from byte ``start`` on."""
+    def tail(self, lines: int) -> list[str]:
+        """Give the last lines of its log."""
         if not self.log.exists():
             return []
         with self.log.open(errors="replace") as log:
-            log.seek(start)
             return [line.rstrip("\n") for line in deque(log, lines)]

@@ -35,16 +35,6 @@ def test_a_status_that_may_not_be_written_costs_no_pod_and_is_written_once_it_ma
     case.until(lambda: case.claim(claim["metadata"]["name"])["status"].get("devices"), "the status is written")
 
 
-def test_a_token_of_no_node_writes_no_status(case: Case) -> None:
-    case.create(witness.nic(), witness.pod(case, "red"))
-    case.running("red")
-    account = case.node.api.within("dragoman")
-    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
-    token = account.request("POST", f"{account.path('ServiceAccount', ROLE)}/token", body)["status"]["token"]
-    answer = _apply(case, case.claim_of("red", "nic"), token)
-    assert (answer.status, [cause["reason"] for cause in answer.causes]) == (422, ["FieldValueForbidden"])
-
-
 def test_who_may_not_write_the_subresource_is_forbidden(case: Case) -> None:
     case.create(witness.nic(), witness.pod(case, "red"))
     case.running("red")

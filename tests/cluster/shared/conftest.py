@@ -15,7 +15,7 @@ from tests.cluster.shared.embedded import embedded
 from tests.cluster.shared.kubelets import Kubelet
 from tests.cluster.shared.marks import Marks
 from tests.cluster.shared.real import real as real_server
-from tests.cluster.shared.runtimes import OLD, RealSide, Runtime
+from tests.cluster.shared.runtimes import OLD, RealSide, Runtime, Sandbox
 from tests.cluster.shared.wire import SLICES, Wire, unique
 
 
@@ -122,6 +122,15 @@ def nri(request: pytest.FixtureRequest) -> Runtime:
     _need_root()
     found: Runtime = request.getfixturevalue(request.param)
     return found
+
+
+@pytest.fixture
+def sandbox(nri: Runtime) -> Iterator[Sandbox]:
+    """A sandbox from before the plugin came."""
+    sandbox = nri.run()
+    yield sandbox
+    nri.stop(sandbox)
+    nri.remove(sandbox)
 
 
 @pytest.fixture(params=["stand_in_runtime", "real_runtime"])

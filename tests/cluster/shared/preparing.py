@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,8 +12,10 @@ import grpc
 
 from dragoman.kubelet._proto import dra_v1_pb2, dra_v1beta1_pb2, health_v1_pb2, health_v1alpha1_pb2
 from dragoman.model.claims import ClaimRef, PreparedDevice
-from tests.cluster.shared.kubelets import Driver, Handlers
+from tests.cluster.shared.kubelets import Driver, Handlers, Kubelet
 from tests.cluster.shared.pods import POOL, REQUEST
+from tests.cluster.shared.wire import unique
+from tests.cluster.waiting import until
 
 PREPARE, UNPREPARE = "NodePrepareResources", "NodeUnprepareResources"
 ALL = ("v1.DRAPlugin", "v1beta1.DRAPlugin", "v1.DRAResourceHealth", "v1alpha1.DRAResourceHealth")
@@ -147,6 +150,15 @@ class Preparing(Driver):
     def _wake(self) -> None:
         with self._changed:
             self._changed.notify_all()
+
+
+@contextlib.contextmanager
+def registered(kubelet: Kubelet, versions: Sequence[str] = ALL) -> Iterator[Preparing]:
+    """Give a driver that the kubelet has registered, for as long as the context lasts."""
+    driver = Preparing(kubelet=kubelet, name=f"{unique('driver')}.example.com", versions=tuple(versions))
+    with driver.serving():
+        until(lambda: driver.told, "the driver is told")
+        yield driver
 
 
 def _unary(request: Any, function: Any) -> grpc.RpcMethodHandler[Any, Any]:

@@ -9,7 +9,7 @@ import pytest
 from dragoman.model.claims import ClaimRef
 from tests.cluster.shared.kubelets import Kubelet
 from tests.cluster.shared.pods import Pods, Result
-from tests.cluster.shared.preparing import PREPARE, UNPREPARE, Preparing, device
+from tests.cluster.shared.preparing import PREPARE, UNPREPARE, Preparing, device, registered
 from tests.cluster.shared.wire import unique
 from tests.cluster.waiting import until
 
@@ -17,9 +17,7 @@ from tests.cluster.waiting import until
 @pytest.fixture
 def driver(kubelet: Kubelet) -> Iterator[Preparing]:
     """A registered driver."""
-    driver = Preparing(kubelet=kubelet, name=f"{unique('driver')}.example.com")
-    with driver.serving():
-        until(lambda: driver.told, "the driver is told")
+    with registered(kubelet) as driver:
         yield driver
 
 
@@ -63,9 +61,7 @@ def test_a_claim_is_prepared_before_and_unprepared_after_its_pod(driver: Prepari
 def test_the_version_is_the_first_known_of_those_that_the_driver_names(
     kubelet: Kubelet, pods: Pods, versions: tuple[str, ...], chosen: str
 ) -> None:
-    driver = Preparing(kubelet=kubelet, name=f"{unique('driver')}.example.com", versions=versions)
-    with driver.serving():
-        until(lambda: driver.told, "the driver is told")
+    with registered(kubelet, versions) as driver:
         ended(pods, started(pods, pods.claim(Result(driver.name))))
     assert {each.version for each in driver.calls} == {chosen}
 
@@ -78,10 +74,8 @@ def test_all_claims_of_a_pod_come_in_one_call(driver: Preparing, pods: Pods) -> 
 
 
 def test_each_driver_of_a_claim_is_asked(kubelet: Kubelet, driver: Preparing, pods: Pods) -> None:
-    other = Preparing(kubelet=kubelet, name=f"{unique('driver')}.example.com")
-    claim = pods.claim(Result(driver.name), Result(other.name, request="back"))
-    with other.serving():
-        until(lambda: other.told, "the driver is told")
+    with registered(kubelet) as other:
+        claim = pods.claim(Result(driver.name), Result(other.name, request="back"))
         ended(pods, started(pods, claim))
     for each in (driver, other):
         assert (each.of(PREPARE), each.of(UNPREPARE)) == ([(claim,)], [(claim,)])

@@ -9,7 +9,7 @@ import pytest
 from dragoman_hookspecs import JsonObject
 from tests.cluster.shared.kubelets import Kubelet
 from tests.cluster.shared.pods import POOL, Result
-from tests.cluster.shared.preparing import Preparing, Report, device
+from tests.cluster.shared.preparing import Preparing, Report, device, registered
 from tests.cluster.shared.wire import unique
 from tests.cluster.waiting import until
 
@@ -47,9 +47,7 @@ class Watched:
 @pytest.fixture
 def driver(kubelet: Kubelet) -> Iterator[Preparing]:
     """A registered driver."""
-    driver = Preparing(kubelet=kubelet, name=f"{unique('driver')}.example.com")
-    with driver.serving():
-        until(lambda: driver.told, "the driver is told")
+    with registered(kubelet) as driver:
         yield driver
 
 

@@ -11,17 +11,14 @@ import pytest
 from dragoman.kubelet._proto import podresources_pb2 as messages
 from tests.cluster.shared.kubelets import Kubelet
 from tests.cluster.shared.pods import NAMESPACE, POOL, Result
-from tests.cluster.shared.preparing import Preparing, device
-from tests.cluster.shared.wire import unique
+from tests.cluster.shared.preparing import Preparing, device, registered
 from tests.cluster.waiting import until
 
 
 @pytest.fixture
 def driver(kubelet: Kubelet) -> Iterator[Preparing]:
     """A registered driver."""
-    driver = Preparing(kubelet=kubelet, name=f"{unique('driver')}.example.com")
-    with driver.serving():
-        until(lambda: driver.told, "the driver is told")
+    with registered(kubelet) as driver:
         yield driver
 
 

@@ -25,15 +25,6 @@ def plugin(nri: Runtime) -> Iterator[Plugin]:
         yield plugin
 
 
-@pytest.fixture
-def sandbox(nri: Runtime) -> Iterator[Sandbox]:
-    """A sandbox from before the plugin came."""
-    sandbox = nri.run()
-    yield sandbox
-    nri.stop(sandbox)
-    nri.remove(sandbox)
-
-
 def plugin_of(nri: Runtime, name: str = "suite", idx: str = "10", *, events: int = 0xF) -> Plugin:
     """Give a plugin of the runtime, not connected."""
     return Plugin(nri.socket, name, idx, events=events, place=nri.place)

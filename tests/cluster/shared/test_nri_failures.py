@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
 
 import pytest
 
@@ -17,15 +16,6 @@ from tests.cluster.waiting import until
 
 RUN, CREATE = "RunPodSandbox", "CreateContainer"
 KEEP, FAIL = pb.FailurePolicy(keep_connected=True), pb.FailurePolicy(fail_request=True)
-
-
-@pytest.fixture
-def sandbox(nri: Runtime) -> Iterator[Sandbox]:
-    """A sandbox from before the plugin came."""
-    sandbox = nri.run()
-    yield sandbox
-    nri.stop(sandbox)
-    nri.remove(sandbox)
 
 
 def plugin_of(nri: Runtime, name: str = "suite", policy: pb.FailurePolicy | None = None) -> Plugin:
