@@ -154,6 +154,32 @@ async def test_agents_with_the_same_sockets_do_not_fight_over_them(make_trial: M
     assert trial.slice_versions() == slices
 
 
+@pytest.mark.parametrize("moved", [False, True], ids=["wiped", "moved"])
+async def test_agents_that_do_not_find_the_same_state_folder_are_not_active_together(
+    make_trial: MakeTrial, moved: bool
+) -> None:
+    trial = await make_trial()
+    await trial.start()
+    trial.start_pod("before", {"podIfName": "net1"})
+    await trial.running("before")
+    paths = trial.settings()["paths"]
+    if moved:
+        paths["stateDir"] = str(trial.node.folder / "elsewhere")
+    else:
+        for path in filter(Path.is_file, trial.node.state_dir.iterdir()):
+            path.unlink()  # the lock too; metadata of plugins is mounted into containers and stays
+    new = trial.another_agent("new", paths=paths)
+    await new.start()
+    trial.start_pod("during")
+    await trial.running("during")
+    # Only an agent that handed over is found at the control socket when the other one is gone.
+    await new.kill()
+    status = await trial.agent.ready()
+    assert status["state"] == "active"
+    assert "net1" in trial.pod_links("before")
+    assert await trial.agent.terminate() == 0
+
+
 def inodes(trial: Trial) -> dict[Path, int]:
     """Give the sockets that the kubelet sees."""
     return {path: path.stat().st_ino for path in trial.node.kubelet.root.rglob("*.sock") if path.name[0] != "."}

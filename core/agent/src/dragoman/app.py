@@ -139,7 +139,7 @@ class Agent:
         self._handover = Handover(
             node=self,
             gate=self._gate,
-            lock=NodeLock(settings.paths.state_dir, clock),
+            lock=NodeLock(settings.paths.state_dir, clock, also=assembly.driver_lock(settings)),
             asker=control_handover.LockRequest(path, version("dragoman")),
             clock=clock,
             unfinished=self.hooks.unfinished,

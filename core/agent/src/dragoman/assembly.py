@@ -126,6 +126,11 @@ def control_socket(settings: Settings) -> Path:
     return settings.paths.run_dir / "control.sock"
 
 
+def driver_lock(settings: Settings) -> Path:
+    """Give the path of the lock that agents of one driver share, whatever their state folders are."""
+    return settings.paths.run_dir / f"{settings.driver_name}.lock"
+
+
 def boot_id(settings: Settings) -> str:
     """Read the id of this boot of the host."""
     return (settings.paths.proc / "sys" / "kernel" / "random" / "boot_id").read_text().strip()

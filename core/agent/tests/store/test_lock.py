@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import resource
+import shutil
 import stat
 import subprocess
 from pathlib import Path
@@ -115,4 +116,65 @@ def test_a_disk_without_room_for_the_name_of_the_holder_does_not_keep_the_lock_f
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert taken
     assert lock.holder() is None
+    lock.release()
+
+
+@pytest.fixture
+def also(tmp_path: Path) -> Path:
+    return tmp_path / "run" / "net.example.org.lock"
+
+
+def test_who_finds_the_state_folder_wiped_or_has_another_one_does_not_get_the_lock(tmp_path: Path, also: Path) -> None:
+    clock = VirtualClock()
+    holder = NodeLock(tmp_path / "state", clock, also=also)
+    assert holder.try_acquire()
+    shutil.rmtree(tmp_path / "state")
+    for folder in ("state", "other"):
+        newcomer = NodeLock(tmp_path / folder, clock, also=also)
+        assert not newcomer.try_acquire()
+        assert newcomer.holder() == holder.holder() is not None
+    holder.release()
+    assert newcomer.try_acquire()
+    newcomer.release()
+
+
+def test_an_agent_of_a_former_release_and_one_of_this_keep_the_lock_from_each_other(tmp_path: Path, also: Path) -> None:
+    former, new = NodeLock(tmp_path, VirtualClock()), NodeLock(tmp_path, VirtualClock(), also=also)
+    assert former.try_acquire()
+    assert not new.try_acquire()
+    former.release()
+    assert new.try_acquire()
+    assert not former.try_acquire()
+    new.release()
+
+
+def test_agents_of_two_drivers_that_meet_in_a_folder_have_each_their_lock(tmp_path: Path) -> None:
+    locks = [NodeLock(tmp_path / name, VirtualClock(), also=tmp_path / "run" / f"{name}.lock") for name in ("a", "b")]
+    assert [lock.try_acquire() for lock in locks] == [True, True]
+    for lock in locks:
+        lock.release()
+
+
+def test_a_lock_of_which_a_part_is_held_leaves_the_other_part_free(tmp_path: Path, also: Path) -> None:
+    holder, half = NodeLock(tmp_path / "one", VirtualClock(), also=also), NodeLock(tmp_path / "two", VirtualClock())
+    assert holder.try_acquire()
+    assert not NodeLock(tmp_path / "two", VirtualClock(), also=also).try_acquire()
+    assert half.try_acquire()
+    half.release()
+    holder.release()
+
+
+def test_a_folder_where_agents_meet_keeps_its_mode_and_one_that_cannot_be_used_is_a_clear_fault(tmp_path: Path) -> None:
+    shared = tmp_path / "run"
+    shared.mkdir(mode=0o755)
+    shared.chmod(0o755)
+    lock = NodeLock(tmp_path / "state", VirtualClock(), also=shared / "a.lock")
+    assert lock.try_acquire()
+    assert stat.S_IMODE(shared.stat().st_mode) == 0o755
+    assert stat.S_IMODE((shared / "a.lock").stat().st_mode) == 0o600
+    lock.release()
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(LedgerFault, match=r"file/a\.lock cannot be used"):
+        NodeLock(tmp_path / "state", VirtualClock(), also=tmp_path / "file" / "a.lock").try_acquire()
+    assert lock.try_acquire()
     lock.release()

@@ -1,14 +1,18 @@
-"""The lock of the node: one active agent for one state folder.
+"""The lock of the node: one active agent for one state folder, and one for a driver.
 
 It is a ``flock`` on a file that is never removed. The kernel releases it with the process, however that ends, so there
 is no stale lock. What stands in the file is for people only.
+
+The second file is where agents of the driver reach each other: who finds the state folder wiped, or has another one,
+must ask the active agent all the same. It bears the driver's name, as agents of several drivers may meet there. The
+first one keeps the ledger, and is all that agents of former releases know of.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -33,31 +37,36 @@ class Holder(msgspec.Struct, frozen=True):
 
 
 class NodeLock:
-    """The lock in the file ``lock`` of the state folder. A forked child shares it and would keep it held."""
+    """The lock in the file ``lock`` of the state folder, and in ``also``. A forked child would keep it held."""
 
-    def __init__(self, folder: Path, clock: Clock) -> None:
-        self._path = folder / "lock"
+    def __init__(self, folder: Path, clock: Clock, *, also: Path | None = None) -> None:
+        self._folder = folder
+        self._paths = (folder / "lock", *([] if also is None else [also]))
         self._clock = clock
-        self._descriptor: int | None = None
+        self._descriptors: list[int] = []
 
     @property
     def held(self) -> bool:
         """Whether this object holds the lock."""
-        return self._descriptor is not None
+        return bool(self._descriptors)
 
     def try_acquire(self) -> bool:
-        """Take the lock if nobody has it. Raises ``LedgerFault`` where the file cannot be used."""
+        """Take the lock if nobody has it. Raises ``LedgerFault`` where a file of it cannot be used."""
         if self.held:
             return True
-        try:
-            files.make_folder(self._path.parent)
-            files.make_private(self._path)
-            self._descriptor = _locked(self._path)
-            if self._descriptor is not None:
-                self._sign(self._descriptor)
-        except OSError as error:
-            raise LedgerFault(f"the lock of the node {self._path} cannot be used: {error}") from error
-        return self.held
+        taken: list[int] = []
+        with ExitStack() as undo:
+            for path in self._paths:
+                descriptor = self._take(path)
+                if descriptor is None:
+                    return False
+                undo.callback(os.close, descriptor)
+                taken.append(descriptor)
+            undo.pop_all()
+        for descriptor in taken:
+            self._sign(descriptor)
+        self._descriptors = taken
+        return True
 
     async def acquire(self, seconds: float | None = None) -> bool:
         """Wait for the lock, at most so many seconds (None: for ever), and tell whether it is held now."""
@@ -70,19 +79,30 @@ class NodeLock:
 
     def release(self) -> None:
         """Give the lock back; without it, do nothing."""
-        if self._descriptor is None:
-            return
-        descriptor, self._descriptor = self._descriptor, None
-        with suppress(OSError):
-            os.ftruncate(descriptor, 0)
-        os.close(descriptor)
+        descriptors, self._descriptors = self._descriptors, []
+        for descriptor in descriptors:
+            with suppress(OSError):
+                os.ftruncate(descriptor, 0)
+            os.close(descriptor)
 
     def holder(self) -> Holder | None:
         """Read who has signed the lock last: a hint for messages, None where nobody has."""
+        for path in self._paths:
+            with suppress(OSError, msgspec.MsgspecError, ValueError):
+                return msgspec.json.decode(path.read_bytes(), type=Holder)
+        return None
+
+    def _take(self, path: Path) -> int | None:
         try:
-            return msgspec.json.decode(self._path.read_bytes(), type=Holder)
-        except (OSError, msgspec.MsgspecError, ValueError):
-            return None
+            if path.parent == self._folder:
+                files.make_folder(path.parent)
+            else:
+                # It may be a folder of the host that is others' too: its mode stays as it is.
+                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            files.make_private(path)
+            return _locked(path)
+        except OSError as error:
+            raise LedgerFault(f"the lock of the node {path} cannot be used: {error}") from error
 
     def _sign(self, descriptor: int) -> None:
         since = datetime.fromtimestamp(self._clock.now(), UTC).isoformat(timespec="seconds")
