@@ -12,11 +12,11 @@ import msgspec
 
 from dragoman_allocator.errors import InvalidInput
 from dragoman_allocator.eviction import Cause, Taints, causes
-from dragoman_allocator.features import Features
 from dragoman_allocator.objects import PoolStatus
-from dragoman_allocator.pool_status import Holder, Selection, describe, holders
+from dragoman_allocator.pool_status import Holder, Selection, holders
 from dragoman_hookspecs import Connect, DragomanError
 from dragoman_pool_status import live, manifests
+from dragoman_pool_status.describing import described
 from dragoman_pool_status.objects import Objects
 from dragoman_pool_status.table import table
 
@@ -24,8 +24,8 @@ Evictions: TypeAlias = Mapping[tuple[str, str, str, str], Cause]
 """By claim (``namespace/name``), driver, pool and device."""
 
 
-class NoPools(DragomanError):
-    """The pools cannot be described."""
+class NoEvictions(DragomanError):
+    """Nobody can tell which claims must leave their devices, and when."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,17 +88,14 @@ def report(question: Question, connect: Connect) -> Report:
         pool_name=question.pool,
         default_partition_type_attribute=question.partition_attribute,
     )
-    try:
-        pools = describe(objects.slices, objects.claims, objects.rules, Features(), selection)[1]
-    except InvalidInput as error:
-        raise NoPools(f"the pools cannot be described: {error}") from error
+    pools = described(objects.slices, objects.claims, objects.rules, selection)
     if not question.holders:
         return Report(pools, None)
     held = holders(objects.whole_claims)
     try:
         evictions = _evictions(objects)
     except InvalidInput as error:
-        raise NoPools(f"the evictions cannot be described: {error}") from error
+        raise NoEvictions(f"the evictions cannot be described: {error}") from error
     return Report(pools, [held.get((pool.driver, pool.pool_name), []) for pool in pools], evictions)
 
 

@@ -162,12 +162,19 @@ class TestManifests:
         with pytest.raises(DragomanError, match=error):
             run("-f", str(tmp_path))
 
-    def test_with_an_amount_that_is_none_are_refused(self, tmp_path: Path) -> None:
-        odd = slice_()
-        odd["spec"]["devices"] = [SHARED | {"capacity": {"bw": {"value": "much"}}}]
+    @pytest.mark.parametrize("where", ["capacity", "share"])
+    def test_with_an_amount_that_is_none_cost_only_its_pool(self, tmp_path: Path, where: str) -> None:
+        amounts = {"capacity": "10Gi", "share": "4Gi"} | {where: "much"}
+        odd, held = slice_("b", pool="b"), claim("x", "d1", pool="b", consumedCapacity={"bw": amounts["share"]})
+        odd["spec"]["devices"] = [SHARED | {"capacity": {"bw": {"value": amounts["capacity"]}}}]
+        others = [slice_(name, pool=name) for name in "ac"], claim("y", "d1", pool="c")
+        path = manifest(tmp_path, odd, held, *others[0], others[1])
 
-        with pytest.raises(DragomanError, match="the pools cannot be described: 'much' is not a quantity"):
-            run("-f", manifest(tmp_path, odd))
+        found = pools("-f", path, "--holders")
+        assert [(pool["poolName"], pool.get("availableDevices")) for pool in found] == [("a", 2), ("b", None), ("c", 1)]
+        assert [[holder["claim"] for holder in pool["holders"]] for pool in found] == [[], ["ns/x"], ["ns/y"]]
+        assert found[1]["validationError"].startswith(f"pool {DRIVER}/b cannot be counted: 'much' is not a quantity")
+        assert "'much' is not a quantity" in run("-f", path).splitlines()[2]
 
 
 class TestCluster:

@@ -186,6 +186,26 @@ class TestKeepsTo:
         assert 'dragoman_pool_devices{driver="gpu.example.com",pool="p",node="n1"} 2\n' in text
         assert 'dragoman_pool_status_requests_processed_total{driver="gpu.example.com"} 1\n' in text
 
+    def test_its_own_metrics_where_the_amounts_of_one_pool_cannot_be_read(self, cluster: MemoryCluster) -> None:
+        device = {"name": "d1", "allowMultipleAllocations": True, "capacity": {"bw": {"value": "much"}}}
+        odd = slice_("odd", pool="odd")
+        odd["spec"]["devices"] = [device]
+        cluster.put(SLICES, odd)
+        cluster.put(SLICES, slice_())
+        with running(cluster) as controlling:
+            until(lambda: not controlling.unready())
+            until(lambda: controlling.metrics().count("dragoman_pool_complete{") == 2)
+
+        found = [line for line in controlling.metrics().splitlines() if 'pool="odd"' in line]
+        of = '{driver="gpu.example.com",pool="odd",node="n1"}'
+        assert found == [
+            f"dragoman_pool_complete{of} 1",
+            f"dragoman_pool_valid{of} 0",
+            f"dragoman_pool_resource_slices{of} 1",
+            f"dragoman_pool_devices{of} 1",
+        ]
+        assert 'dragoman_pool_devices_available{driver="gpu.example.com",pool="p",node="n1"} 2' in controlling.metrics()
+
 
 def test_a_cluster_without_any_kind_of_request_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
     told = threading.Event()
