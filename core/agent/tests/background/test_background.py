@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from dragoman.background import LAST_PAUSE, Background
+import pytest
+
+from dragoman.background import LAST_PAUSE, Background, unless
 from dragoman_testkit.fakes.clock import VirtualClock
 
 
@@ -64,3 +66,26 @@ async def test_work_that_has_ended_is_over_and_other_work_goes_on() -> None:
     assert (done, work.began, work.cancelled) == (["short"], 1, False)
     await background.end()
     assert work.cancelled
+
+
+async def test_work_that_is_stopped_before_its_end_is_cancelled_and_what_it_raises_is_raised() -> None:
+    stopped, ended = asyncio.Event(), asyncio.Event()
+
+    async def wait() -> None:
+        try:
+            stopped.set()
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    async def fail() -> None:
+        raise RuntimeError("no access")
+
+    async def succeed() -> None:
+        pass
+
+    assert await unless(asyncio.Event(), succeed())
+    with pytest.raises(RuntimeError, match="no access"):
+        await unless(asyncio.Event(), fail())
+    assert not await unless(stopped, wait())
+    assert ended.is_set()
