@@ -144,7 +144,7 @@ class Agent:
             clock=clock,
             unfinished=self.hooks.unfinished,
         )
-        local = LocalServices(self._gate, self._current, self._current)
+        local = LocalServices(self._gate, self._current, self._current, self._inventory.wait_first)
         self._control = ControlServer(
             path,
             {
@@ -241,9 +241,12 @@ class Agent:
         await self.hooks.start()
         await self._current.engine.recovering.recover()
 
+    async def take_calls(self) -> None:
+        """Answer at the control socket."""
+        await self._control.publish()
+
     async def become_active(self) -> None:
         """Serve: the runtime first (bounded), then the kubelet, then publishing."""
-        await self._control.publish()
         self._work.begin(self._inventory.run, self._health.run, self._reporting.run)
         if self._runtime is None:
             self._runtime = Background(self._clock)

@@ -54,6 +54,15 @@ class Services:
         self.asked.append((sandbox, container))
         return self.reason
 
+    async def run_sandbox(self, sandbox: Sandbox, budget: float) -> None:
+        self.asked.append(("run", sandbox, budget))
+
+    async def stop_sandbox(self, sandbox: Sandbox, budget: float) -> None:
+        self.asked.append(("stop", sandbox, budget))
+
+    async def remove_sandbox(self, sandbox: Sandbox, budget: float) -> None:
+        self.asked.append(("remove", sandbox, budget))
+
 
 async def test_prepare_and_unprepare_answer_for_every_claim(serve: Serve, path: Path) -> None:
     services = Services()
@@ -70,6 +79,16 @@ async def test_the_gate_of_a_container_answers_with_its_reason(serve: Serve, pat
     await serve(**forwarding.handlers(services))
     assert await ActiveAgent(path).container_gate(SANDBOX, CONTAINER) == reason
     assert services.asked == [(SANDBOX, CONTAINER)]
+
+
+async def test_events_of_a_sandbox_arrive_with_what_is_left_of_their_budget(serve: Serve, path: Path) -> None:
+    services = Services()
+    await serve(**forwarding.handlers(services))
+    active = ActiveAgent(path)
+    await active.run_sandbox(SANDBOX, 1.5)
+    await active.stop_sandbox(SANDBOX, 1.25)
+    await active.remove_sandbox(SANDBOX, 1)
+    assert services.asked == [("run", SANDBOX, 1.5), ("stop", SANDBOX, 1.25), ("remove", SANDBOX, 1.0)]
 
 
 @pytest.mark.parametrize("fault", [Unavailable("not the active agent"), RuntimeError("a fault")])

@@ -85,6 +85,12 @@ class Nobody:
         """Ask about a container."""
         raise Unavailable("there is no other agent")
 
+    async def run_sandbox(self, sandbox: Sandbox, budget: float) -> None:
+        """Hand an event of a sandbox on."""
+        raise Unavailable("there is no other agent")
+
+    stop_sandbox = remove_sandbox = run_sandbox
+
 
 class Life:
     """Satisfies the ``Node`` of a handover, as the application does. ``take`` makes it the active agent."""
@@ -148,6 +154,9 @@ class Life:
         """Start the plugins and bring the node in order."""
         await self.hooks.start()
         await self.current.engine.recovering.recover()
+
+    async def take_calls(self) -> None:
+        """Nobody hands on."""
 
     async def become_active(self) -> None:
         """Learn the devices; an agent that was active before makes up for what the runtime told meanwhile."""

@@ -26,6 +26,10 @@ from dragoman.store.lock import NodeLock
 from dragoman_hookspecs import DragomanError
 
 
+async def scanned() -> None:
+    """There are no devices to wait for."""
+
+
 class WallClock:
     """Real time."""
 
@@ -93,7 +97,7 @@ class Agent:
         )
         handlers = {
             **wire.handlers(self.handover),
-            **forwarding.handlers(LocalServices(gate, services, services)),
+            **forwarding.handlers(LocalServices(gate, services, services, scanned)),
         }
         self._control = ControlServer(path, handlers)
         # Stands for the sockets that an agent keeps when it turns passive.
@@ -131,8 +135,10 @@ class Agent:
     async def recover(self) -> None:
         await self._step("recover")
 
-    async def become_active(self) -> None:
+    async def take_calls(self) -> None:
         await self._control.publish()
+
+    async def become_active(self) -> None:
         await self._step("become_active")
 
     async def catch_up(self) -> None:

@@ -76,7 +76,12 @@ class Agent:
         self.here, self.there = Engine("here"), Engine("there")
         self.claims = GatedClaims(self.gate, self.here, self.there, self.clock)
         self.sandboxes = GatedSandboxes(self.gate, self.here, self.there, self.clock)
-        self.local = LocalServices(self.gate, self.here, self.here)
+        self.scanned = asyncio.Event()
+        self.scanned.set()
+        self.local = LocalServices(self.gate, self.here, self.here, self._wait_scanned)
+
+    async def _wait_scanned(self) -> None:
+        await self.scanned.wait()
 
 
 async def test_the_active_agent_prepares_itself() -> None:
@@ -149,9 +154,24 @@ async def test_what_was_handed_on_once_is_not_handed_on_again() -> None:
         await agent.local.unprepare(CLAIMS)
     with pytest.raises(NotActive):
         await agent.local.container_gate(sandbox("s1"), CONTAINER)
+    for event in (agent.local.run_sandbox, agent.local.stop_sandbox, agent.local.remove_sandbox):
+        with pytest.raises(NotActive, match="pod default/s1"):
+            await event(sandbox("s1"), 1)
     agent.gate.open()
     assert await agent.local.unprepare(CLAIMS) == {"u1": "here"}
     assert await agent.local.container_gate(sandbox("s1"), CONTAINER) == "here"
+
+
+async def test_a_claim_that_is_handed_on_before_the_devices_are_known_waits_for_them() -> None:
+    agent = Agent()
+    agent.scanned.clear()
+    agent.gate.open()
+    prepare = asyncio.create_task(agent.local.prepare(CLAIMS))
+    await agent.local.run_sandbox(sandbox("s1"), 1)
+    await agent.gate.drain(agent.clock, 20)
+    assert agent.here.asked == ["run s1 1"]
+    agent.scanned.set()
+    assert await prepare == {"u1": PrepareAnswer(error="here")}
 
 
 async def test_the_active_agent_moves_devices_within_the_budget_it_is_given() -> None:
@@ -171,17 +191,60 @@ async def test_the_active_agent_moves_devices_within_the_budget_it_is_given() ->
     ]
 
 
-@pytest.mark.parametrize("settle", [Gate.close, Gate.elsewhere])
-async def test_what_the_runtime_tells_meanwhile_is_made_up_for_later(settle: Callable[[Gate], None]) -> None:
+async def test_a_passive_agent_hands_on_what_the_runtime_tells() -> None:
     agent = Agent()
+    agent.gate.elsewhere()
+    await agent.sandboxes.run_sandbox(sandbox("s1"), 1.5)
+    await agent.sandboxes.stop_sandbox(sandbox("s1"), 1.5)
+    await agent.sandboxes.remove_sandbox(sandbox("s1"), 1.5)
+    assert (agent.here.asked, agent.there.asked) == ([], ["run s1 1.5", "stop s1 1.5", "remove s1 1.5"])
+
+
+@pytest.mark.parametrize(
+    ("settle", "here", "there"), [(Gate.open, ["run s1 1"], []), (Gate.elsewhere, [], ["run s1 1"])]
+)
+async def test_a_sandbox_in_between_gets_its_devices_in_what_is_left_of_its_budget_once_it_is_settled_who_is_active(
+    settle: Callable[[Gate], None], here: Sequence[str], there: Sequence[str]
+) -> None:
+    agent = Agent()
+    running = asyncio.create_task(agent.sandboxes.run_sandbox(sandbox("s1"), 1.5))
+    await agent.clock.advance(0.5)
+    assert not running.done()
+    settle(agent.gate)
+    await running
+    assert (agent.here.asked, agent.there.asked) == (here, there)
+
+
+@pytest.mark.parametrize("settle", [Gate.close, Gate.elsewhere])
+async def test_the_runtime_waits_no_longer_than_the_budget_for_who_does_not_answer(
+    settle: Callable[[Gate], None],
+) -> None:
+    agent = Agent()
+    agent.there.hangs = True
+    settle(agent.gate)
+    running = asyncio.create_task(agent.sandboxes.run_sandbox(sandbox("s1"), 1.5))
+    await agent.clock.advance(1.4)
+    assert not running.done()
+    await agent.clock.advance(0.2)
+    await running
+
+
+@pytest.mark.parametrize("settle", [Gate.close, Gate.elsewhere])
+async def test_what_nobody_did_meanwhile_is_made_up_for_later(settle: Callable[[Gate], None]) -> None:
+    agent = Agent()
+    agent.there.failures = 3
     agent.gate.open()
     for id_ in ("stays", "stops", "goes"):
         await agent.sandboxes.run_sandbox(sandbox(id_), 1)
     agent.here.asked.clear()
     settle(agent.gate)
-    await agent.sandboxes.run_sandbox(sandbox("comes"), 1)
-    await agent.sandboxes.stop_sandbox(sandbox("stops"), 1)
-    await agent.sandboxes.remove_sandbox(sandbox("goes"), 1)
+    told = asyncio.gather(
+        agent.sandboxes.run_sandbox(sandbox("comes"), 1),
+        agent.sandboxes.stop_sandbox(sandbox("stops"), 1),
+        agent.sandboxes.remove_sandbox(sandbox("goes"), 1),
+    )
+    await agent.clock.advance(1)
+    await told
     assert agent.here.asked == []
     agent.gate.open()
     await agent.sandboxes.resynchronize()

@@ -33,7 +33,7 @@ async def test_an_agent_that_is_alone_takes_the_lock_recovers_and_serves(world: 
     assert (agent.state, agent.handover.reason) == (State.LOADING, "the agent is loading")
     await agent.handover.take()
     assert (agent.state, agent.handover.reason) == (State.ACTIVE, "")
-    assert agent.node.steps == ["open_ledger", "recover", "become_active"]
+    assert agent.node.steps == ["open_ledger", "recover", "take_calls", "become_active"]
     assert (agent.lock.held, agent.gate.mode, agent.asker.asked) == (True, Mode.OPEN, 0)
 
 
@@ -45,7 +45,7 @@ async def test_the_holder_gives_up_everything_before_the_newcomer_opens_the_ledg
     async with world.taking(new) as taking:
         await world.clock.advance(1)
         await taking
-    assert steps == ["become_passive", "close_ledger", "open_ledger", "recover", "become_active"]
+    assert steps == ["become_passive", "close_ledger", "open_ledger", "recover", "take_calls", "become_active"]
     assert (old.state, new.state) == (State.PASSIVE, State.ACTIVE)
     assert (old.lock.held, new.lock.held) == (False, True)
     assert (old.gate.mode, new.gate.mode) == (Mode.ELSEWHERE, Mode.OPEN)
@@ -60,6 +60,15 @@ async def test_calls_wait_at_the_holder_until_the_newcomer_serves(world: World) 
         assert (old.state, new.state) == (State.PASSIVE, State.RECOVERING)
         assert old.gate.mode is Mode.CLOSED
         assert old.handover.reason == "process 7 of release 0.2.0 is taking over"
+
+
+async def test_the_holder_hands_calls_on_before_the_newcomer_has_met_the_runtime(world: World) -> None:
+    old = await world.active()
+    new = world.agent(old)
+    new.node.hangs = "become_active"
+    async with world.taking(new):
+        assert (new.state, new.node.steps[-2:]) == (State.RECOVERING, ["take_calls", "become_active"])
+        assert (old.gate.mode, new.gate.mode) == (Mode.ELSEWHERE, Mode.OPEN)
 
 
 async def test_operations_that_run_end_before_the_lock_is_given_up(world: World) -> None:

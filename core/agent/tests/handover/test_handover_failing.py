@@ -22,7 +22,7 @@ async def test_an_operation_that_does_not_end_keeps_the_holder_active_and_the_ne
         assert (old.state, old.gate.mode, new.state) == (State.ACTIVE, Mode.OPEN, State.ASKING)
         assert "not ended within 20 s: prepare claim default/c1" in new.handover.reason
     # What the runtime told meanwhile met a closed gate.
-    assert old.node.steps == ["open_ledger", "recover", "become_active", "catch_up"]
+    assert old.node.steps == ["open_ledger", "recover", "take_calls", "become_active", "catch_up"]
 
 
 @pytest.mark.parametrize("trouble", ["hangs", "fails"])
@@ -38,7 +38,7 @@ async def test_background_work_that_does_not_end_keeps_the_holder_active(world: 
         assert (old.state, old.gate.mode, old.lock.held) == (State.ACTIVE, Mode.OPEN, True)
         assert new.state is State.ASKING
         assert "is not handed over" in new.handover.reason
-    assert old.node.steps[-3:] == ["become_passive", "recover", "become_active"]
+    assert old.node.steps[-4:] == ["become_passive", "recover", "take_calls", "become_active"]
     old.node.fails.clear()
 
 
@@ -49,10 +49,10 @@ async def test_a_newcomer_that_dies_while_the_holder_drains_changes_nothing(worl
     with pytest.raises(HandoverRefused, match="process 9 is gone"):
         await old.handover.hand_over(line, "process 9")
     assert (old.state, old.gate.mode, old.lock.held) == (State.ACTIVE, Mode.OPEN, True)
-    assert old.node.steps[-2:] == ["recover", "become_active"]
+    assert old.node.steps[-3:] == ["recover", "take_calls", "become_active"]
 
 
-@pytest.mark.parametrize("step", ["recover", "become_active"])
+@pytest.mark.parametrize("step", ["recover", "take_calls", "become_active"])
 async def test_a_holder_that_cannot_go_on_after_a_failed_handover_frees_the_lock_and_tries_again(
     world: World, step: str
 ) -> None:
@@ -83,7 +83,7 @@ async def test_a_handover_that_is_interrupted_by_the_end_of_the_agent_keeps_the_
         await world.clock.advance(ASK_AGAIN)
         assert (new.lock.held, new.state) == (False, State.ASKING)
         assert "this agent ends" in new.handover.reason
-    assert old.node.steps == ["open_ledger", "recover", "become_active"]
+    assert old.node.steps == ["open_ledger", "recover", "take_calls", "become_active"]
     await old.handover.stop()
     assert not old.lock.held
 
@@ -98,7 +98,7 @@ async def test_the_lock_falls_back_when_the_newcomer_dies_in_recovery(world: Wor
         new.die()
         await world.clock.advance(1)
     assert (old.state, old.gate.mode, old.lock.held) == (State.ACTIVE, Mode.OPEN, True)
-    assert old.node.steps == ["open_ledger", "recover", "become_active"]
+    assert old.node.steps == ["open_ledger", "recover", "take_calls", "become_active"]
 
 
 async def test_the_lock_falls_back_when_the_newcomer_dies_later(world: World) -> None:
@@ -124,7 +124,7 @@ async def test_a_cut_line_alone_does_not_make_two_active_agents(world: World) ->
     assert (new.state, new.lock.held) == (State.ACTIVE, True)
 
 
-@pytest.mark.parametrize("step", ["open_ledger", "recover", "become_active"])
+@pytest.mark.parametrize("step", ["open_ledger", "recover", "take_calls", "become_active"])
 async def test_a_newcomer_that_cannot_start_gives_everything_back_and_says_why(world: World, step: str) -> None:
     old = await world.active()
     new = world.agent(old)

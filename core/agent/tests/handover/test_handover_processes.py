@@ -84,7 +84,7 @@ async def test_a_newcomer_takes_over_and_the_old_agent_hands_its_calls_on(agents
     assert await old.ask("container") == "refused by new"
 
 
-@pytest.mark.parametrize("step", ["open_ledger", "recover", "become_active"])
+@pytest.mark.parametrize("step", ["open_ledger", "recover"])
 async def test_calls_wait_for_a_newcomer_that_dies_on_its_way_and_are_then_done_by_the_old_agent(
     agents: Agents, step: str
 ) -> None:
@@ -97,6 +97,17 @@ async def test_calls_wait_for_a_newcomer_that_dies_on_its_way_and_are_then_done_
     await new.kill()
     assert await waiting == {"u1": {"devices": [], "error": "by old"}}
     assert [await state(old), await old.ask("container")] == ["active", "refused by old"]
+
+
+async def test_calls_are_handed_on_to_a_newcomer_that_has_recovered_and_done_by_the_old_agent_if_it_dies_then(
+    agents: Agents,
+) -> None:
+    old = await agents.start("old")
+    new = await agents.start("new", hang_in="become_active", until="become_active")
+    assert await old.ask("prepare", CLAIM) == {"u1": {"devices": [], "error": "by new"}}
+    await new.kill()
+    assert await old.ask("prepare", CLAIM) == {"u1": {"devices": [], "error": "by old"}}
+    assert await state(old) == "active"
 
 
 async def test_the_old_agent_takes_the_lock_back_when_the_active_one_is_killed(agents: Agents) -> None:

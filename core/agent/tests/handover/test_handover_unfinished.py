@@ -22,7 +22,7 @@ async def test_a_newcomer_waits_for_a_call_that_hangs_and_nothing_else_notices(w
         await world.clock.advance(10 * ASK_AGAIN)
         assert (old.state, old.gate.mode, old.lock.held, new.state) == (State.ACTIVE, Mode.OPEN, True, State.ASKING)
         assert f"{HANGING} has not returned" in new.handover.reason
-        assert old.node.steps == ["open_ledger", "recover", "become_active"]
+        assert old.node.steps == ["open_ledger", "recover", "take_calls", "become_active"]
         old.node.left_behind = []
         await world.clock.advance(ASK_AGAIN)
         await taking
@@ -47,7 +47,7 @@ async def test_a_call_that_background_work_left_behind_keeps_the_lock_here(world
     old.node.leaves_at = "become_passive"
     async with world.taking(new):
         assert (old.state, old.gate.mode, old.lock.held, new.lock.held) == (State.ACTIVE, Mode.OPEN, True, False)
-        assert old.node.steps[-3:] == ["become_passive", "recover", "become_active"]
+        assert old.node.steps[-4:] == ["become_passive", "recover", "take_calls", "become_active"]
         await world.clock.advance(10 * ASK_AGAIN)
         assert old.node.steps.count("become_passive") == 1
 

@@ -43,6 +43,10 @@ class Node:
         async with self.gate.operation("of recovery"):
             await self._step("recover")
 
+    async def take_calls(self) -> None:
+        assert self.gate.mode is Mode.OPEN
+        await self._step("take_calls")
+
     async def become_active(self) -> None:
         assert self.ledger_open
         assert self.gate.mode is Mode.OPEN

@@ -1,8 +1,8 @@
-"""What a passive agent has done by the active one: DRA calls, and the question whether a container may be created."""
+"""What a passive agent has done by the active one: DRA calls, and what the runtime tells of pods."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -30,6 +30,15 @@ class LocalServices(Protocol):
     async def container_gate(self, sandbox: Sandbox, container: Container) -> str | None:
         """Give the reason why the container must not be created yet, or None."""
 
+    async def run_sandbox(self, sandbox: Sandbox, budget: float) -> None:
+        """Attach the pod's devices."""
+
+    async def stop_sandbox(self, sandbox: Sandbox, budget: float) -> None:
+        """Detach the devices of the sandbox."""
+
+    async def remove_sandbox(self, sandbox: Sandbox, budget: float) -> None:
+        """Forget the sandbox."""
+
 
 class ActiveAgent:
     """The active agent of the node, found by its control socket. Every method raises ``Unavailable``.
@@ -53,6 +62,18 @@ class ActiveAgent:
         params = {"sandbox": sandbox, "container": container}
         return await self._ask("container_gate", params, str | None)  # type: ignore[arg-type] # a union is no type[T]
 
+    async def run_sandbox(self, sandbox: Sandbox, budget: float) -> None:
+        """Have the pod's devices attached within ``budget`` seconds."""
+        await self._ask("run_sandbox", {"sandbox": sandbox, "budget": budget}, dict)
+
+    async def stop_sandbox(self, sandbox: Sandbox, budget: float) -> None:
+        """Have the devices of the sandbox detached within ``budget`` seconds."""
+        await self._ask("stop_sandbox", {"sandbox": sandbox, "budget": budget}, dict)
+
+    async def remove_sandbox(self, sandbox: Sandbox, budget: float) -> None:
+        """Have the sandbox forgotten."""
+        await self._ask("remove_sandbox", {"sandbox": sandbox, "budget": budget}, dict)
+
     async def _ask(self, method: str, params: dict[str, Any], answer: type[T]) -> T:
         try:
             return msgspec.convert(await call(self._path, method, params), answer)
@@ -72,7 +93,21 @@ def handlers(services: LocalServices) -> Mapping[str, Handler]:
     async def container_gate(call: Call) -> object:
         return await services.container_gate(_param(call, "sandbox", Sandbox), _param(call, "container", Container))
 
-    return {"prepare": prepare, "unprepare": unprepare, "container_gate": container_gate}
+    def event(serve: Callable[[Sandbox, float], Awaitable[None]]) -> Handler:
+        async def happen(call: Call) -> object:
+            await serve(_param(call, "sandbox", Sandbox), _param(call, "budget", float))
+            return {}
+
+        return happen
+
+    return {
+        "prepare": prepare,
+        "unprepare": unprepare,
+        "container_gate": container_gate,
+        "run_sandbox": event(services.run_sandbox),
+        "stop_sandbox": event(services.stop_sandbox),
+        "remove_sandbox": event(services.remove_sandbox),
+    }
 
 
 def _param(call: Call, name: str, type_: type[T]) -> T:

@@ -6,8 +6,8 @@ The edges keep their sockets when their agent turns passive; these objects stand
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 
 from loguru import logger
 
@@ -36,14 +36,11 @@ class Claims(Protocol):
         """Unprepare a batch."""
 
 
-class Sandboxes(Protocol):
-    """Moves devices with sandboxes."""
-
-    async def synchronize(self, sandboxes: Sequence[Sandbox]) -> None:
-        """Learn all running sandboxes."""
+class SandboxEvents(Protocol):
+    """Hears of one sandbox after the other."""
 
     async def run_sandbox(self, sandbox: Sandbox, budget: float) -> None:
-        """Attach the pod's devices."""
+        """Attach the pod's devices within so many seconds; what takes longer goes on."""
 
     async def stop_sandbox(self, sandbox: Sandbox, budget: float) -> None:
         """Detach the devices of the sandbox."""
@@ -51,11 +48,21 @@ class Sandboxes(Protocol):
     async def remove_sandbox(self, sandbox: Sandbox, budget: float) -> None:
         """Forget the sandbox."""
 
+
+_Event = Callable[[SandboxEvents], Callable[[Sandbox, float], Coroutine[Any, Any, None]]]
+
+
+class Sandboxes(SandboxEvents, Protocol):
+    """Moves devices with sandboxes."""
+
+    async def synchronize(self, sandboxes: Sequence[Sandbox]) -> None:
+        """Learn all running sandboxes."""
+
     async def create_container(self, sandbox: Sandbox, container: Container) -> str | None:
         """Give the reason why the container must not be created yet, or None."""
 
 
-class ActiveAgent(Protocol):
+class ActiveAgent(SandboxEvents, Protocol):
     """The active agent of the node, where that is another one. Every method raises ``Unavailable``."""
 
     async def prepare(self, claims: Sequence[ClaimRef]) -> Mapping[str, PrepareAnswer]:
@@ -104,9 +111,10 @@ class GatedClaims:
 class GatedSandboxes:
     """What the runtime tells. Satisfies the NRI edge: no call raises, and none takes longer than its budget.
 
-    While this agent is not active nothing is attached or detached here: the active agent hears the same from the
-    runtime, or learns it when it connects, and the guards stay closed until then. What is running is remembered, so
-    that it can be made up for when this agent becomes active.
+    What is told while agents hand over waits, within its budget, until it is settled who is active. Where that is
+    another agent it is handed on, as that one may not hear the runtime yet; what it hears twice changes nothing. The
+    guards of what takes longer stay closed: the active agent learns it when it connects, and what is running is
+    remembered here, so that it can be made up for when this agent becomes active.
     """
 
     def __init__(self, gate: Gate, sandboxes: Sandboxes, active: ActiveAgent, clock: Clock) -> None:
@@ -119,7 +127,9 @@ class GatedSandboxes:
     async def synchronize(self, sandboxes: Sequence[Sandbox]) -> None:
         """Learn all running sandboxes."""
         self._running = {sandbox.id: sandbox for sandbox in sandboxes}
-        await self._if_open("learn the sandboxes", lambda: self._sandboxes.synchronize(sandboxes))
+        if self._gate.mode is Mode.OPEN:
+            async with self._gate.operation("learn the sandboxes"):
+                await self._sandboxes.synchronize(sandboxes)
 
     async def resynchronize(self) -> None:
         """Make up for what the runtime told while this agent was not active."""
@@ -128,17 +138,17 @@ class GatedSandboxes:
     async def run_sandbox(self, sandbox: Sandbox, budget: float) -> None:
         """Attach the pod's devices within ``budget`` seconds."""
         self._running[sandbox.id] = sandbox
-        await self._if_open(f"attach to {sandbox}", lambda: self._sandboxes.run_sandbox(sandbox, budget))
+        await self._tell(f"attach to {sandbox}", sandbox, budget, lambda agent: agent.run_sandbox)
 
     async def stop_sandbox(self, sandbox: Sandbox, budget: float) -> None:
         """Detach the devices of the sandbox."""
         self._running.pop(sandbox.id, None)
-        await self._if_open(f"detach from {sandbox}", lambda: self._sandboxes.stop_sandbox(sandbox, budget))
+        await self._tell(f"detach from {sandbox}", sandbox, budget, lambda agent: agent.stop_sandbox)
 
     async def remove_sandbox(self, sandbox: Sandbox, budget: float) -> None:
         """Forget the sandbox."""
         self._running.pop(sandbox.id, None)
-        await self._if_open(f"forget {sandbox}", lambda: self._sandboxes.remove_sandbox(sandbox, budget))
+        await self._tell(f"forget {sandbox}", sandbox, budget, lambda agent: agent.remove_sandbox)
 
     async def create_container(self, sandbox: Sandbox, container: Container) -> str | None:
         """Give the reason why the container must not be created yet, or None.
@@ -162,22 +172,49 @@ class GatedSandboxes:
             return await self._sandboxes.create_container(sandbox, container)
         return await self._active.container_gate(sandbox, container)
 
-    async def _if_open(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+    async def _tell(self, name: str, sandbox: Sandbox, budget: float, event: _Event) -> None:
+        """Have it done by the active agent, whichever that is, as far as the budget allows."""
+        due = self._clock.monotonic() + budget
+        if self._gate.mode is Mode.CLOSED:
+            await self._within(budget, self._gate.settled())
+        left = due - self._clock.monotonic()
         if self._gate.mode is Mode.OPEN:
             async with self._gate.operation(name):
-                await work()
+                await event(self._sandboxes)(sandbox, left)
+        elif self._gate.mode is Mode.ELSEWHERE:
+            await self._within(left, self._hand_on(name, event(self._active)(sandbox, left)))
+
+    async def _within(self, seconds: float, work: Coroutine[Any, Any, object]) -> None:
+        task = asyncio.ensure_future(work)
+        try:
+            await finished(self._clock, seconds, task)
+        finally:
+            task.cancel()
+
+    async def _hand_on(self, name: str, call: Awaitable[None]) -> None:
+        try:
+            await call
+        except Unavailable as error:
+            logger.info("{}: handed on, and not answered: {}", name, error)
 
 
 class LocalServices:
-    """What a passive agent has done by this one. Raises ``NotActive`` instead of handing it on once more."""
+    """What a passive agent has done by this one. Raises ``NotActive`` instead of handing it on once more.
 
-    def __init__(self, gate: Gate, claims: Claims, sandboxes: Sandboxes) -> None:
+    It may be handed on before the devices of this node are known; ``scanned`` waits until they are.
+    """
+
+    def __init__(
+        self, gate: Gate, claims: Claims, sandboxes: Sandboxes, scanned: Callable[[], Awaitable[None]]
+    ) -> None:
         self._gate = gate
         self._claims = claims
         self._sandboxes = sandboxes
+        self._scanned = scanned
 
     async def prepare(self, claims: Sequence[ClaimRef]) -> Mapping[str, PrepareAnswer]:
         """Prepare a batch."""
+        await self._scanned()
         async with self._gate.operation(f"prepare {_names(claims)}"):
             return await self._claims.prepare(claims)
 
@@ -190,6 +227,21 @@ class LocalServices:
         """Give the reason why the container must not be created yet, or None."""
         async with self._gate.operation(f"create container {container.name} of {sandbox}"):
             return await self._sandboxes.create_container(sandbox, container)
+
+    async def run_sandbox(self, sandbox: Sandbox, budget: float) -> None:
+        """Attach the pod's devices."""
+        async with self._gate.operation(f"attach to {sandbox}"):
+            await self._sandboxes.run_sandbox(sandbox, budget)
+
+    async def stop_sandbox(self, sandbox: Sandbox, budget: float) -> None:
+        """Detach the devices of the sandbox."""
+        async with self._gate.operation(f"detach from {sandbox}"):
+            await self._sandboxes.stop_sandbox(sandbox, budget)
+
+    async def remove_sandbox(self, sandbox: Sandbox, budget: float) -> None:
+        """Forget the sandbox."""
+        async with self._gate.operation(f"forget {sandbox}"):
+            await self._sandboxes.remove_sandbox(sandbox, budget)
 
 
 def _names(claims: Sequence[ClaimRef]) -> str:

@@ -49,12 +49,14 @@ class Node(Protocol):
         open and plugins stopped by ``become_passive`` or by a part of it.
         """
 
+    async def take_calls(self) -> None:
+        """Have the control socket's path lead to this process: what others hand on is done here. The gate is open."""
+
     async def become_active(self) -> None:
         """Serve: sockets that are not there yet, runtime connection, background work. The gate is open.
 
-        When it returns, the control socket's path leads to this process. It may be called again after
-        ``become_passive``, with the ledger still open or opened anew: sandboxes that came or went meanwhile must be
-        learned (``GatedSandboxes.resynchronize``).
+        It may be called again after ``become_passive``, with the ledger still open or opened anew: sandboxes that came
+        or went meanwhile must be learned (``GatedSandboxes.resynchronize``).
         """
 
     async def catch_up(self) -> None:
@@ -123,6 +125,7 @@ class Handover:
         self._unfinished = unfinished
         self._course = Course()
         self._line: LifeLine | None = None
+        self._telling: asyncio.Task[None] | None = None
         self._newcomer: Newcomer | None = None
         self._watch: asyncio.Task[None] | None = None
         self._giving: asyncio.Task[Any] | None = None
@@ -147,18 +150,12 @@ class Handover:
         """
         line = await self._get_lock()
         try:
-            await self._become_active(otherwise=State.LOADING)
+            await self._become_active(otherwise=State.LOADING, line=line)
         except BaseException:
             if line is not None:
                 line.close()
             raise
         self._line = line
-        if line is not None:
-            try:
-                await line.serving()
-            except DragomanError as error:
-                # It cannot take the lock back while this agent has it, so there is nothing to fear.
-                logger.warning("the agent that handed over was not told that this one serves: {}", error)
 
     async def _get_lock(self) -> LifeLine | None:
         while not self._lock.try_acquire():
@@ -183,12 +180,12 @@ class Handover:
     def _held(self) -> str:
         return f"the lock of the node is held by {self._lock.holder() or 'another process'}"
 
-    async def _become_active(self, otherwise: State) -> None:
+    async def _become_active(self, otherwise: State, line: LifeLine | None = None) -> None:
         self._gate.close()
         self._course.go(State.RECOVERING, "the ledger and the devices are brought in order")
         try:
             await self._node.open_ledger()
-            await self._serve()
+            await self._serve(line)
         except BaseException as error:
             await self._give_in(otherwise, error)
             raise
@@ -196,17 +193,30 @@ class Handover:
 
     async def _give_in(self, otherwise: State, error: BaseException) -> None:
         """Free the lock: this agent cannot serve."""
+        if self._telling is not None:
+            self._telling.cancel()
         self._gate.close()
         await _attempt("end its operations", lambda: self._gate.drain(self._clock, DRAIN_WITHIN))
         await _attempt("become passive", self._node.become_passive)
         await self._let_go()
         self._course.go(otherwise, f"recovery failed: {error}")
 
-    async def _serve(self) -> None:
+    async def _serve(self, line: LifeLine | None = None) -> None:
         async with self._gate.exclusive("recovery"):
             await self._node.recover()
         self._gate.open()
+        await self._node.take_calls()
+        if line is not None:
+            # Before it serves in full: the runtime may wait for the other agent, and lets nobody connect meanwhile.
+            self._telling = asyncio.create_task(self._tell(line))
         await self._node.become_active()
+
+    async def _tell(self, line: LifeLine) -> None:
+        try:
+            await line.serving()
+        except DragomanError as error:
+            # It cannot take the lock back while this agent has it, so there is nothing to fear.
+            logger.warning("the agent that handed over was not told that this one serves: {}", error)
 
     async def _let_go(self) -> None:
         await _attempt("close the ledger", self._node.close_ledger)
@@ -336,9 +346,10 @@ class Handover:
 
     async def stop(self) -> None:
         """End: close the ledger and release the lock, if held. The application has drained its calls before."""
-        if self._watch is not None:
-            self._watch.cancel()
-            await asyncio.wait({self._watch})
+        for task in (self._watch, self._telling):
+            if task is not None:
+                task.cancel()
+                await asyncio.wait({task})
         if self._line is not None:
             self._line.close()
         self._gate.close()
