@@ -114,9 +114,10 @@ def test_an_update_leaves_no_gap(stand: Case, update: tuple[Agent, Agent]) -> No
     stand.running(*pods)
     assert {name: restarts(stand, name) for name in pods} == dict.fromkeys(pods, 0)
     assert [stand.events(name, "FailedPrepareDynamicResources") for name in pods] == [[]] * len(pods)
-    # Of a sandbox that is told to the old agent while the newcomer recovers, a container may be refused once.
-    settled = ("before", "uplinked", "across", "pod-3", "pod-4")
-    assert [stand.events(name, reason) for name in settled for reason in ("Failed", "DeviceNotAttached")] == [[]] * 10
+    unlucky = [
+        (name, reason) for name in pods for reason in ("Failed", "DeviceNotAttached") if stand.events(name, reason)
+    ]
+    assert unlucky == []
     witness.saw(stand, *pods)
     assert slices(stand) == known
 

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from dragoman_testkit.sandbox.agent_process import AgentProcess
+from dragoman_testkit.sandbox.demo_scene import Hold
+from dragoman_testkit.sandbox.runtime import NriOptions
 from tests.e2e import objects
 from tests.e2e.trial import MakeTrial, Trial, eventually, holds
 
@@ -85,6 +87,29 @@ async def test_the_old_agent_takes_over_again_when_the_newcomer_is_killed(
     assert trial.slice_versions() == slices
     await finds_new_devices(trial, trial.agent)
     assert await trial.agent.terminate() == 0
+
+
+async def test_a_pod_that_starts_while_the_newcomer_recovers_has_its_device_before_its_containers(
+    make_trial: MakeTrial,
+) -> None:
+    trial = await make_trial(nri=NriOptions(request_timeout=30.0), **names(together=False))
+    trial.node.pods.leaders.before_sandbox = hold = Hold()
+    slow = trial.script("slow")
+    await trial.start()
+    hold.hold("during")
+    trial.start_pod("during")
+    await hold.arrived("during")
+    slow.play(recover_devices="block")
+    new = trial.another_agent("new", **names(together=False))
+    taking = asyncio.create_task(new.start())
+    await eventually(lambda: slow.calls("recover_devices") == 2, "the newcomer recovers")
+    hold.let_go("during")
+    await eventually(lambda: trial.node.runtime.nri.waits, "the runtime has told the agent of the pod")
+    slow.play()
+    await taking
+    await trial.running("during")
+    assert trial.events("during") == []
+    await trial.clean()
 
 
 async def finds_new_devices(trial: Trial, agent: AgentProcess) -> None:

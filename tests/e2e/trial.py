@@ -36,7 +36,7 @@ _PAUSES = Pauses(prepare=0.2, sandbox=0.2, container=0.1, unprepare=0.1)
 
 Condition = Callable[[], bool | Awaitable[bool]]
 MakeTrial = Callable[..., Awaitable["Trial"]]
-"""Makes a node; keyword arguments are settings of the agent."""
+"""Makes a node; ``nri`` is the runtime's NRI, other keyword arguments are settings of the agent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -297,7 +297,7 @@ class Trial:
 def trials(stack: AsyncExitStack, link_kind: str) -> MakeTrial:
     """Give the function that makes nodes, which end with the stack."""
 
-    async def make(**settings: Any) -> Trial:
+    async def make(*, nri: NriOptions = _NRI, **settings: Any) -> Trial:
         folder = make_folder()
         stack.callback(remove_folder, folder)
         dummy = {"count": 4} | ({"linkKind": link_kind} if link_kind != "dummy" else {})
@@ -308,7 +308,7 @@ def trials(stack: AsyncExitStack, link_kind: str) -> MakeTrial:
             **settings,
         }
         node = await stack.enter_async_context(
-            SandboxNode(folder, settings=merged, pauses=_PAUSES, timings=_TIMINGS, nri=_NRI)
+            SandboxNode(folder, settings=merged, pauses=_PAUSES, timings=_TIMINGS, nri=nri)
         )
         trial = Trial(node, link_kind)
         stack.push_async_callback(trial.close)

@@ -203,6 +203,11 @@ class NriEnd:
         """Name the plugins that are told events."""
         return [plugin.name for plugin in self._plugins]
 
+    @property
+    def waits(self) -> bool:
+        """Whether plugins are asked or told something that one of them has not answered yet."""
+        return self._request.locked()
+
     async def wait_for_plugins(self, count: int = 1) -> None:
         """Wait until that many are told events."""
         async with self._changed:
