@@ -16,6 +16,7 @@ from tests.cluster.spaces import Spaces
 Object = dict[str, Any]
 
 _DRA, _RBAC = "apis/resource.k8s.io/v1", "apis/rbac.authorization.k8s.io/v1"
+_ADMISSION = "apis/admissionregistration.k8s.io/v1"
 _PLACES: dict[str, tuple[str, str, bool]] = {
     "Namespace": ("api/v1", "namespaces", False),
     "Node": ("api/v1", "nodes", False),
@@ -23,6 +24,8 @@ _PLACES: dict[str, tuple[str, str, bool]] = {
     "Event": ("api/v1", "events", True),
     "ServiceAccount": ("api/v1", "serviceaccounts", True),
     "Job": ("apis/batch/v1", "jobs", True),
+    "ValidatingAdmissionPolicy": (_ADMISSION, "validatingadmissionpolicies", False),
+    "ValidatingAdmissionPolicyBinding": (_ADMISSION, "validatingadmissionpolicybindings", False),
     "ClusterRole": (_RBAC, "clusterroles", False),
     "ClusterRoleBinding": (_RBAC, "clusterrolebindings", False),
     "ResourceClaim": (_DRA, "resourceclaims", True),

@@ -11,6 +11,7 @@ from tests.cluster import build, files
 from tests.cluster.api import Api, ApiError, Object
 from tests.cluster.case import Case
 from tests.cluster.objects import claim, of_claim, pod, request
+from tests.cluster.shared.wire import slice_of
 
 NODE_NAME = "authentication.kubernetes.io/node-name"
 
@@ -42,6 +43,24 @@ def test_device_status_is_for_the_account_on_the_node_of_the_claim_only(case: Ca
                 tell(account, case.claim("nic"))
         else:
             tell(account, case.claim("nic"))
+
+
+def test_slices_of_other_nodes_are_not_for_the_account_on_this_one(case: Case) -> None:
+    account = case.api.bearing(agents.request_token(case.node))
+    theirs, ours = (slice_of("d.example.com", name=f"of-{node}", nodeName=node) for node in ("elsewhere", files.NODE))
+    case.create(theirs)
+    try:
+        for write in (
+            lambda: account.create(slice_of("d.example.com", nodeName="elsewhere")),
+            lambda: account.create(slice_of("d.example.com", nodeName=None, allNodes=True)),
+            lambda: account.delete("ResourceSlice", "of-elsewhere"),
+        ):
+            with pytest.raises(ApiError, match="slices of that node only"):
+                write()
+        account.create(ours)
+        account.delete("ResourceSlice", f"of-{files.NODE}")
+    finally:
+        case.api.delete("ResourceSlice", "of-elsewhere")
 
 
 REQUESTS: dict[str, Callable[[Api], object]] = {
