@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman_allocator.errors import InvalidInput
 from dragoman_allocator.features import Features
 from dragoman_allocator.objects import ResourceClaim, ResourceSlice
 from dragoman_allocator.pool_status import LeanClaim, LeanSlice, Selection, describe, holders
@@ -111,12 +110,21 @@ def test_a_claim_more_never_leaves_more() -> None:
     assert left == [4, 3, 2, 1, 0]
 
 
-def test_attributes_that_are_needed_and_not_readable_are_an_error_with_the_device() -> None:
-    body = {"spec": {"driver": DRIVER, "devices": [{"name": "d", "allowMultipleAllocations": True, "capacity": 1}]}}
-    lean = msgspec.json.decode(json.dumps([body]), type=list[LeanSlice])
+@pytest.mark.parametrize(
+    ("capacity", "fault"), [(1, "capacity of device d: "), ({"bw": {"value": "much"}}, "'much' is not a quantity")]
+)
+def test_what_is_needed_and_cannot_be_read_costs_only_the_views_of_its_pool(capacity: object, fault: str) -> None:
+    odd = {"name": "d", "allowMultipleAllocations": True, "capacity": capacity}
+    bodies = [
+        {"spec": {"driver": DRIVER, "pool": {"name": name}, "devices": [device]}}
+        for name, device in (("good", {"name": "d"}), ("odd", odd))
+    ]
+    lean = msgspec.json.decode(json.dumps(bodies), type=list[LeanSlice])
 
-    with pytest.raises(InvalidInput, match="capacity of device d: "):
-        describe(lean, [], [], Features(), Selection())
+    good, other = describe(lean, [], [], Features(), Selection())[1]
+    assert (good.total_devices, good.validation_error) == (1, None)
+    assert (other.total_devices, other.available_devices, other.shareable_summary) == (1, 1, None)
+    assert str(other.validation_error).startswith(fault)
 
 
 def test_holders_are_listed_by_pool_and_device() -> None:

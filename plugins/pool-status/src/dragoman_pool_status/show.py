@@ -12,11 +12,11 @@ import msgspec
 
 from dragoman_allocator.errors import InvalidInput
 from dragoman_allocator.eviction import Cause, Taints, causes
+from dragoman_allocator.features import Features
 from dragoman_allocator.objects import PoolStatus
-from dragoman_allocator.pool_status import Holder, Selection, holders
+from dragoman_allocator.pool_status import Holder, Selection, describe, holders
 from dragoman_hookspecs import Connect, DragomanError
 from dragoman_pool_status import live, manifests
-from dragoman_pool_status.describing import described
 from dragoman_pool_status.objects import Objects
 from dragoman_pool_status.table import table
 
@@ -88,7 +88,7 @@ def report(question: Question, connect: Connect) -> Report:
         pool_name=question.pool,
         default_partition_type_attribute=question.partition_attribute,
     )
-    pools = described(objects.slices, objects.claims, objects.rules, selection)
+    pools = describe(objects.slices, objects.claims, objects.rules, Features(), selection)[1]
     if not question.holders:
         return Report(pools, None)
     held = holders(objects.whole_claims)

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
+from dragoman_allocator.features import Features
 from dragoman_allocator.objects import DeviceTaintRule, PoolStatus, PoolStatusRequest
 from dragoman_allocator.objects.requests import PoolStatusRequestStatus
-from dragoman_allocator.pool_status import LeanClaim, LeanSlice, Selection, pool_status
+from dragoman_allocator.pool_status import LeanClaim, LeanSlice, Selection, describe, pool_status
 from dragoman_hookspecs import JsonObject
-from dragoman_pool_status.describing import FEATURES, described
 from dragoman_pool_status.kinds import CLAIMS, SLICES
 
 _T = TypeVar("_T")
+_FEATURES: Final = Features()
 
 
 class World:
-    """The objects by collection."""
+    """The objects by collection. Gates of the cluster do not matter here: rules count where they are served."""
 
     def __init__(self) -> None:
         self._slices: dict[str, LeanSlice] = {}
@@ -42,13 +43,13 @@ class World:
 
     def answer(self, request: PoolStatusRequest, now: str) -> PoolStatusRequestStatus:
         """Answer a request. Raises ``PoolIncomplete`` and ``InvalidInput``."""
-        return pool_status(self._slices.values(), self._claims.values(), self._rules.values(), request, FEATURES, now)
+        return pool_status(self._slices.values(), self._claims.values(), self._rules.values(), request, _FEATURES, now)
 
     def pools(self) -> Sequence[PoolStatus]:
         """Describe the pools of all drivers; from any thread."""
         # Copies, each made in one step of the interpreter: another thread may ask while events come.
         slices, claims, rules = list(self._slices.values()), list(self._claims.values()), list(self._rules.values())
-        return described(slices, claims, rules, Selection())
+        return describe(slices, claims, rules, _FEATURES, Selection())[1]
 
 
 def _take(here: dict[str, _T], type_: str, body: JsonObject, kind: type[_T]) -> _T | None:

@@ -171,9 +171,9 @@ class TestManifests:
         path = manifest(tmp_path, odd, held, *others[0], others[1])
 
         found = pools("-f", path, "--holders")
-        assert [(pool["poolName"], pool.get("availableDevices")) for pool in found] == [("a", 2), ("b", None), ("c", 1)]
+        assert [(pool["poolName"], pool.get("availableDevices")) for pool in found] == [("a", 2), ("b", 0), ("c", 1)]
         assert [[holder["claim"] for holder in pool["holders"]] for pool in found] == [[], ["ns/x"], ["ns/y"]]
-        assert found[1]["validationError"].startswith(f"pool {DRIVER}/b cannot be counted: 'much' is not a quantity")
+        assert found[1]["validationError"].startswith("'much' is not a quantity")
         assert "'much' is not a quantity" in run("-f", path).splitlines()[2]
 
 

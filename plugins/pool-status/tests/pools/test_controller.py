@@ -203,6 +203,9 @@ class TestKeepsTo:
             f"dragoman_pool_valid{of} 0",
             f"dragoman_pool_resource_slices{of} 1",
             f"dragoman_pool_devices{of} 1",
+            f"dragoman_pool_devices_allocated{of} 0",
+            f"dragoman_pool_devices_available{of} 1",
+            f"dragoman_pool_devices_unavailable{of} 0",
         ]
         assert 'dragoman_pool_devices_available{driver="gpu.example.com",pool="p",node="n1"} 2' in controlling.metrics()
 

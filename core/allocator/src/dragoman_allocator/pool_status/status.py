@@ -85,7 +85,7 @@ def pool_status(
 ) -> PoolStatusRequestStatus:
     """Answer a request as the controller of kube-controller-manager does; ``now`` is RFC 3339 in whole seconds.
 
-    Raises ``PoolIncomplete`` where it would try again, and ``InvalidInput`` for a quantity that cannot be read.
+    Raises ``PoolIncomplete`` where it would try again, and ``InvalidInput`` for a limit that is out of range.
     """
     spec = request.spec
     if spec.limit is not None and spec.limit < 0:
@@ -156,11 +156,11 @@ def _views(pool: PoolSlices, used: PoolUsage, default: str | None) -> _Views:
     errors = []
     try:
         partitions = partition_summary(pool, used.devices, default) or None
-    except NoView as fault:
+    except (NoView, InvalidInput) as fault:
         errors.append(str(fault))
     try:
         shareable = shareable_summary(pool, used)
-    except NoView as fault:
+    except (NoView, InvalidInput) as fault:
         errors.append(str(fault))
     # An error of either view clears the partitions; shareable capacity stands beside an error of the partitions.
     return (None, shareable, errors[0]) if errors else (partitions, shareable, None)
