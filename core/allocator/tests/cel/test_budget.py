@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from dragoman_allocator.cel import Aborted
+from dragoman_allocator.cel import Aborted, regexes, work
 
 from .celworld import DEVICE, DRIVER, STORED, verdict
 
@@ -98,3 +98,49 @@ def test_a_list_that_nobody_may_make_is_an_error_like_others() -> None:
     too_long = "lists.range: size 1000001 exceeds maximum allowed (1000000)"
     assert verdict("lists.range(1000001).size() > 0") == f"run: {too_long}"
     assert verdict("lists.range(1000001).size() > 0 || true") is True
+
+
+LONG = 'cel.bind(a, "0123456789"' + '.replace("", "0123456789")' * 4 + ', cel.bind(b, dyn(a + "1"), {}))'
+"""A text of some 150,000 characters: long, but far from what may be made in all."""
+
+
+@pytest.mark.parametrize(
+    "repeated",
+    [
+        'b < dyn(a + "2") && b < dyn(a + "3")',
+        'b in [dyn(a + "2")]',
+        "bytes(b).size() > 0",
+        "int(b) == 0 || true",
+        "double(b) == 0.0 || true",
+        'duration("0." + b + "s") == duration("0s") || true',
+        "timestamp(0).getHours(string(x)) == 0 || true",
+        'url("http://a/?" + a).getQuery().size() > 0 || true',
+        '"%s".format([[b, b, b, b]]).size() > 0',
+        '"a".matches("(a{1000}b{1000}){" + string(x) + ",99}") || true',
+        "dyn(lists.range(2000)).sort().size() > 0",
+    ],
+)
+def test_what_costs_one_unit_for_any_length_is_done_a_bounded_number_of_times(repeated: str) -> None:
+    loop = f"lists.range(3000).all(x, lists.range(20).all(y, ({repeated}) || true))"
+    assert str(verdict(LONG.format(loop))).startswith("run: operation cancelled: ")
+
+
+def test_an_evaluation_that_was_ended_leaves_nothing_to_the_next_expression() -> None:
+    assert verdict(nested(7, "true")) == COST
+    assert verdict(LONG.format("lists.range(20000).all(x, int(b) == 0 || true)")) == SIZE
+    for expression in ('duration("1h1m1s") == duration("3661s")', '"a".matches("^a{1000}|a$")', 'int("12") == 12'):
+        assert verdict(expression) is True
+
+
+def test_a_cost_that_is_passed_ends_the_evaluation_before_a_later_error_does() -> None:
+    assert verdict(LONG.format("a.matches(a) || device.attributes[D].nope")) == COST
+
+
+def test_large_patterns_are_kept_only_while_there_is_room() -> None:
+    small, large = regexes.compiled("small"), regexes.compiled("a{1000}")
+    assert regexes.compiled("small") is small
+    assert regexes.compiled("a{1000}") is large
+    for letter in "bcdefghij":
+        work.start()
+        regexes.compiled(f"{letter}{{1000}}" * 100)
+    assert regexes.compiled("a{1000}") is not large

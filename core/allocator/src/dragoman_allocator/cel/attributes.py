@@ -43,6 +43,7 @@ class Step:
             return self.key
         key = self.evaluate(frame)
         if not valid_key(key):
+            frame.cost += 1
             raise EvaluationError(f"invalid qualifier type: {type_of(key)}")
         return key
 
@@ -94,8 +95,14 @@ def _constant_steps(root: Evaluate, keys: tuple[Value, ...], cost: int) -> Evalu
         if type(value) is Optional:
             return walk(frame, value, steps, cost - len(keys))
         frame.cost += cost
-        for key in keys:
-            value = step_to(value, key)
+        taken = 0
+        try:
+            for key in keys:
+                taken += 1
+                value = step_to(value, key)
+        except EvaluationError:
+            frame.cost -= len(keys) - taken
+            raise
         return value
 
     return run
@@ -134,7 +141,7 @@ def _bare_presence(root: Evaluate, steps: tuple[Step, ...]) -> Evaluate:
 
 
 def walk(frame: Frame, value: Value, steps: tuple[Step, ...], cost: int) -> Value:
-    """Take all steps from a value."""
+    """Take all steps from a value; one that fails is paid for, one that finds nothing is not."""
     frame.cost += cost
     optional = type(value) is Optional
     if optional:
@@ -148,9 +155,10 @@ def walk(frame: Frame, value: Value, steps: tuple[Step, ...], cost: int) -> Valu
             value = find(value, key)
             if value is MISSING:
                 return NONE
+            frame.cost += 1
         else:
+            frame.cost += 1
             value = step_to(value, key)
-        frame.cost += 1
     return Optional(value) if optional else value
 
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 from dragoman_allocator.cel.attributes import Evaluate
 from dragoman_allocator.cel.costs import Frame, Price, size
 from dragoman_allocator.cel.errors import CompileError, EvaluationError, no_such_overload
 from dragoman_allocator.cel.functions import Function, Overload, Run
-from dragoman_allocator.cel.operators import Members, equal
+from dragoman_allocator.cel.operators import WRAPPERS, Members, equal
 from dragoman_allocator.cel.regexes import InvalidPattern, compiled
-from dragoman_allocator.cel.values import KINDS, LISTS, MAPS, MISSING, Optional, Value
+from dragoman_allocator.cel.values import KINDS, MISSING, Optional, Value
 
-_SIZED = frozenset((str, bytes, Optional)) | LISTS | MAPS
 FAILED = object()
 """What a price sees of an argument or result that is an error."""
 _ALL_EVALUATED = 2
@@ -68,25 +66,29 @@ def conditional(condition: Evaluate, then: Evaluate, other: Evaluate) -> Evaluat
     return run
 
 
-def _both(frame: Frame, first: Evaluate, second: Evaluate) -> tuple[Value, Value]:
+def _both(frame: Frame, first: Evaluate, second: Evaluate) -> tuple[Value, Value, EvaluationError | None]:
     """Evaluate two arguments; the second also where the first fails, since it may cost too much."""
+    a = b = FAILED
+    failure: EvaluationError | None = None
     try:
-        value = first(frame)
-    except EvaluationError:
-        with suppress(EvaluationError):
-            second(frame)
-        raise
-    return value, second(frame)
+        a = first(frame)
+    except EvaluationError as error:
+        failure = error
+    try:
+        b = second(frame)
+    except EvaluationError as error:
+        failure = failure or error
+    return a, b, failure
 
 
 def equality(left: Evaluate, right: Evaluate) -> Evaluate:
     """Evaluate ``a == b``."""
 
     def run(frame: Frame) -> bool:
-        frame.cost += 1
-        a, b = _both(frame, left, right)
-        if type(a) in _SIZED:
-            frame.cost += -(-min(size(a), size(b)) // 10) - 1
+        a, b, failure = _both(frame, left, right)
+        frame.cost += -(-min(size(a), size(b)) // 10) if type(a) not in WRAPPERS else 1
+        if failure is not None:
+            raise failure.with_traceback(None)
         return equal(a, b)
 
     return run
@@ -96,9 +98,10 @@ def inequality(left: Evaluate, right: Evaluate) -> Evaluate:
     """Evaluate ``a != b``, which is true where ``a == b`` fails."""
 
     def run(frame: Frame) -> bool:
-        frame.cost += 1
-        a, b = _both(frame, left, right)
-        frame.cost += -(-min(size(a), size(b)) // 10) - 1
+        a, b, failure = _both(frame, left, right)
+        frame.cost += -(-min(size(a), size(b)) // 10)
+        if failure is not None:
+            raise failure.with_traceback(None)
         try:
             return not equal(a, b)
         except EvaluationError:
@@ -176,7 +179,10 @@ def _unary(run: Run, arg: Evaluate) -> Evaluate:
 def _binary(run: Run, first: Evaluate, second: Evaluate) -> Evaluate:
     def evaluate(frame: Frame) -> Value:
         frame.cost += 1
-        return run(*_both(frame, first, second))
+        a, b, failure = _both(frame, first, second)
+        if failure is not None:
+            raise failure.with_traceback(None)
+        return run(a, b)
 
     return evaluate
 
@@ -191,6 +197,7 @@ def _priced(run: Run, args: tuple[Evaluate, ...], price: Price) -> Evaluate:
             except EvaluationError as error:
                 failure = error
         frame.cost += price(values, result)
+        frame.check()
         if failure is not None:
             raise failure.with_traceback(None)
         return result

@@ -133,9 +133,14 @@ class Environment:
 
     def _program(self, expression: str) -> Program:
         tree, output = self._checked(expression)
-        validate(tree, expression)
         planner = Planner(self._declarations.functions)
-        return Program(expression, output, planner.plan(tree).run, planner.slots)
+        work.start()
+        try:
+            validate(tree, expression)
+            run = planner.plan(tree).run
+        except Abort as abort:
+            raise CompileError(f"compilation failed: {abort}") from None
+        return Program(expression, output, run, planner.slots)
 
     def _checked(self, expression: str) -> tuple[Node, Type]:
         tree = parse(expression)

@@ -34,7 +34,7 @@ from dragoman_allocator.semver import Version
 
 _PLAIN: Final = frozenset((bool, int, Uint, str, bytes, Duration, Timestamp))
 _ORDERED: Final = frozenset((bool, int, Uint, float, str, bytes, Duration, Timestamp))
-_WRAPPERS: dict[type, tuple[tuple[type, ...], Callable[[Value, Value], bool]]] = {
+WRAPPERS: dict[type, tuple[tuple[type, ...], Callable[[Value, Value], bool]]] = {
     Quantity: ((Quantity,), lambda a, b: a == b),
     Sum: ((Quantity,), lambda a, b: a.quantity == b),
     Version: ((Version,), lambda a, b: a == b),
@@ -43,7 +43,7 @@ _WRAPPERS: dict[type, tuple[tuple[type, ...], Callable[[Value, Value], bool]]] =
 
 def register_equality(cls: type, equal_values: Callable[[Value, Value], bool]) -> None:
     """Give a library's class equality with its own kind; with any other type on the right it is an error."""
-    _WRAPPERS[cls] = ((cls,), equal_values)
+    WRAPPERS[cls] = ((cls,), equal_values)
 
 
 def equal(a: Value, b: Value) -> bool:
@@ -63,9 +63,11 @@ def same(a: Value, b: Value) -> bool:
     """Tell the same without the exception for null on the right, as the search in lists does."""
     cls = type(a)
     if cls in _PLAIN and cls is type(b):
+        if cls is str:
+            work.characters(min(len(a), len(b)))
         return bool(a == b)
-    if cls in _WRAPPERS:
-        others, compare_values = _WRAPPERS[cls]
+    if cls in WRAPPERS:
+        others, compare_values = WRAPPERS[cls]
         if type(b) not in others:
             raise no_such_overload()
         return compare_values(a, b)
@@ -182,6 +184,8 @@ def compare(a: Value, b: Value) -> int:
         return _compare_numbers(a, b)
     if cls not in _ORDERED or cls is not type(b):
         raise no_such_overload()
+    if cls in (str, bytes):
+        work.characters(min(len(a), len(b)))
     if cls is str:
         a, b = a.encode("utf-8", "surrogatepass"), b.encode("utf-8", "surrogatepass")
     return int(a > b) - int(a < b)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+import threading
 from typing import Any, Final
 
 import re2  # type: ignore[import-untyped]  # ships no types
 
+from dragoman_allocator.cel import work
 from dragoman_allocator.cel.errors import EvaluationError
 
 _OPTIONS: Final = re2.Options()
@@ -50,13 +51,42 @@ def _as_re2(match: re.Match[str]) -> str:
     return f"\\{match['sign']}{{{match['negated'] or ''}{_NAMES.get(name) or name.capitalize()}}}"
 
 
-@lru_cache(maxsize=1024)
+_LARGEST_CACHE: Final = 400_000
+"""Instructions of all patterns that are kept; RE2 takes some hundred bytes for one."""
+_TOO_LARGE: Final = 1_000_000
+_cache: Final[dict[str, Any]] = {}
+_lock: Final = threading.Lock()
+
+
 def compiled(pattern: str) -> Any:
-    """Compile a pattern. Raises ``InvalidPattern``."""
+    """Compile a pattern, or give it again. Raises ``InvalidPattern``, and ``Abort`` where that is too much work."""
+    found = _cache.get(pattern)
+    if found is None:
+        found = _compile(pattern)
+        work.elements(found.programsize)
+        _keep(pattern, found)
+    return found
+
+
+def _keep(pattern: str, found: Any) -> None:
+    with _lock:
+        _cache[pattern] = found
+        size = sum(kept.programsize for kept in _cache.values())
+        for oldest in list(_cache)[:-1]:
+            if size <= _LARGEST_CACHE:
+                break
+            size -= _cache.pop(oldest).programsize
+
+
+def _compile(pattern: str) -> Any:
+    work.characters(len(pattern))
     try:
         found = re2.compile(_QUOTED_OR_ESCAPED.sub(_as_re2, pattern), _OPTIONS)
     except (re2.error, ValueError) as error:
+        if "too large" in str(error):
+            work.elements(_TOO_LARGE)
         raise InvalidPattern(f"error parsing regexp: {error}") from None
+    re2.purge()  # it keeps the last 128 itself, however large
     for name in found.groupindex:
         if not name.isascii():
             raise InvalidPattern(f"error parsing regexp: invalid named capture: `(?P<{name}>`")

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from dragoman_allocator import amounts
+from dragoman_allocator.cel import work
 from dragoman_allocator.cel.errors import EvaluationError
 from dragoman_allocator.cel.operators import bounded
 from dragoman_allocator.cel.values import Duration, Timestamp
@@ -34,6 +35,8 @@ _TIME: Final = re.compile(
 _EPOCH: Final = date(1970, 1, 1).toordinal()
 _LIMIT: Final = 2**63
 _NUMBER: Final = re.compile("[+-]?[0-9]+")
+_LOOKING_UP: Final = 128
+"""What a zone counts for, since one that is not known is looked for in files every time."""
 _CYCLE: Final = 146_097 * 86_400
 """Seconds of 400 years, after which the calendar repeats itself."""
 _SAFE: Final = 60_000_000_000
@@ -52,6 +55,7 @@ def parse_duration(text: str) -> Duration:
         return Duration(0)
     total, at = 0, 0
     while at < len(rest):
+        work.elements(1)
         match = _PART.match(rest, at)
         if match is None or not (match[1] or match[3]):
             raise _no_duration()
@@ -73,6 +77,7 @@ def _nanoseconds(whole: str, part: str, unit: int) -> int:
 def _part_of_unit(digits: str, unit: int) -> int:
     """Give the fraction of a unit as Go calculates it: in doubles, from as many digits as 64 bits hold."""
     value, scale = 0, 1.0
+    work.characters(len(digits))
     for digit in digits:
         longer = value * 10 + int(digit)
         if value > (_LIMIT - 1) // 10 or longer > _LIMIT:
@@ -155,6 +160,7 @@ def _offset_at(seconds: int, name: str) -> int:
 
 
 def _zone(name: str) -> tzinfo:
+    work.elements(_LOOKING_UP)
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):

@@ -8,7 +8,7 @@ from decimal import Decimal
 from math import isinf, isnan, trunc
 from typing import Final
 
-from dragoman_allocator.cel import temporal
+from dragoman_allocator.cel import temporal, work
 from dragoman_allocator.cel.errors import EvaluationError
 from dragoman_allocator.cel.functions import Overload, Run, function
 from dragoman_allocator.cel.operators import bounded
@@ -31,6 +31,7 @@ def _failed(source: str, target: str) -> EvaluationError:
 
 
 def _integer(text: str, form: re.Pattern[str], low: int, high: int, target: str) -> int:
+    work.characters(len(text))
     digits = text.lstrip("+-").lstrip("0")
     if form.fullmatch(text) is None or len(digits) > 20 or not low <= int(text) <= high:
         raise _failed("string", target)
@@ -60,6 +61,7 @@ def _uint_of_double(value: float) -> Uint:
 
 def double_of_text(text: str) -> float:
     """Read a double as Go does: also infinities, NaN and hexadecimal floats. Raises ``EvaluationError``."""
+    work.characters(len(text))
     if _SPECIAL.fullmatch(text):
         if "nan" in text.lower() and text[0] in "+-":
             raise _failed("string", "double")
@@ -110,8 +112,14 @@ def _bool_of_text(text: str) -> bool:
     raise _failed("string", "bool")
 
 
+def _bytes_of_text(text: str) -> bytes:
+    work.characters(len(text))
+    return text.encode()
+
+
 def text_of_bytes(value: bytes) -> str:
     """Read UTF-8. Raises ``EvaluationError``."""
+    work.characters(len(value))
     try:
         return value.decode()
     except UnicodeDecodeError:
@@ -134,7 +142,7 @@ def _to(target: str, **sources: tuple[str, Callable[[Value], Value]]) -> Iterato
 
 OVERLOADS: Final = (
     *_to("bool", bool=("bool_to_bool", _same), string=("string_to_bool", _bool_of_text)),
-    *_to("bytes", bytes=("bytes_to_bytes", _same), string=("string_to_bytes", str.encode)),
+    *_to("bytes", bytes=("bytes_to_bytes", _same), string=("string_to_bytes", _bytes_of_text)),
     *_to(
         "double",
         double=("double_to_double", _same),

@@ -122,6 +122,7 @@ def _member(value: Value) -> str:
     if cls not in _TEXTS:
         raise EvaluationError(f"no formatting function for {type_of(value).name}")
     text = _TEXTS[cls](value)
+    work.characters(len(text))
     if cls is str:
         return quoted(text)
     if cls is bytes:

@@ -80,6 +80,7 @@ def _sort_by_keys(elements: list[Value], keys: list[Value]) -> list[Value]:
         raise EvaluationError("list elements must be comparable")
     if any(type(key) is not type(keys[0]) for key in keys):
         raise EvaluationError("list elements must have the same type")
+    work.elements(len(keys) * len(keys).bit_length())
     by_key = cmp_to_key(_order)
     positions = sorted(range(len(keys)), key=lambda at: by_key(keys[at]))
     return [elements[at] for at in positions]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ipaddress import AddressValueError, IPv6Address
 from typing import Final
 
-from dragoman_allocator.cel import operators, values
+from dragoman_allocator.cel import operators, values, work
 from dragoman_allocator.cel.errors import EvaluationError
 from dragoman_allocator.cel.functions import function, method
 from dragoman_allocator.cel.types import URL
@@ -76,6 +76,7 @@ operators.register_equality(Location, lambda a, b: str(a) == str(b))
 
 
 def _consists_of(text: str, valid: frozenset[int]) -> bool:
+    work.characters(len(text))
     return all(byte in valid for byte in text.encode("utf-8", "surrogatepass"))
 
 
@@ -199,7 +200,9 @@ def is_request(text: str) -> bool:
 
 def _query(url: Location) -> Map:
     found: dict[str, list[str]] = {}
+    work.characters(len(url.query))
     for part in url.query.split("&"):
+        work.elements(1)
         key, _, value = part.partition("=")
         if not part or ";" in part:
             continue
