@@ -1,4 +1,4 @@
-"""A bound on work and memory beside the cost: upstream's cost of a call does not grow with what the call makes.
+"""A bound on work and memory beside the cost, which for many a call does not grow with what it makes or reads.
 
 Kubernetes would go on with ``s.replace("", s)`` until it is out of memory; here the evaluation ends with an error.
 """
