@@ -6,11 +6,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from dragoman_allocator.accounting import Claims
 from dragoman_allocator.decode import decode
 from dragoman_allocator.eviction import Eviction, Taints, evictions
-from dragoman_allocator.objects import DeviceTaintRule, Pod, ResourceClaim, ResourceSlice
+from dragoman_allocator.objects import DeviceTaintRule, Metadata, Pod, ResourceClaim, ResourceSlice
+from dragoman_allocator.objects.pods import PodSpec
 
 ADDED = datetime(2026, 1, 1, tzinfo=UTC)
 TAINT = {"key": "k", "value": "v", "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"}
@@ -133,6 +135,32 @@ def test_taints_in_slices_of_an_older_generation_are_over() -> None:
 def test_pods_that_are_not_on_a_node_or_do_not_hold_the_claim_stay() -> None:
     assert evicted(claim(), part(d1=[TAINT]), running=pod(node="")) == []
     assert evicted(claim(user="uid-other"), part(d1=[TAINT])) == []
+
+
+def test_a_claim_that_is_being_deleted_still_evicts_for_it_is_there_until_its_pods_are_gone() -> None:
+    going = replace(claim(), metadata=replace(claim().metadata, deletion_timestamp="2026-01-01T00:00:00Z"))
+    assert len(evicted(going, part(d1=[TAINT]))) == 1
+
+
+@pytest.mark.parametrize(("owner", "count"), [("uid-pod", 1), ("uid-other", 0)])
+def test_the_claim_for_extended_resources_evicts_the_pod_that_it_was_made_for(owner: str, count: int) -> None:
+    made = decode(Metadata, {"name": "a", "namespace": "ns", "ownerReferences": [{"uid": owner, "controller": True}]})
+    running = decode(
+        Pod,
+        {
+            "metadata": {"name": "pod", "namespace": "ns", "uid": "uid-pod"},
+            "spec": {"nodeName": "n1", "containers": [{"name": "c"}]},
+            "status": {"extendedResourceClaimStatus": {"resourceClaimName": "a", "requestMappings": []}},
+        },
+    )
+    assert len(evicted(replace(claim(), metadata=made), part(d1=[TAINT]), running=running)) == count
+
+
+def test_a_claim_that_a_pod_names_twice_is_one_cause() -> None:
+    twice = [{"name": name, "resourceClaimName": "a"} for name in ("nic", "other")]
+    running = replace(pod(), spec=decode(PodSpec, {"nodeName": "n1", "resourceClaims": twice}))
+    (eviction,) = evicted(claim(), part(d1=[TAINT]), running=running)
+    assert len(eviction.causes) == 1
 
 
 def test_the_earliest_of_several_taints_decides_and_all_are_named() -> None:

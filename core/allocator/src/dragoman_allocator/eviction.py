@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from dragoman_allocator import times
-from dragoman_allocator.accounting import Claims, UnusableClaim
+from dragoman_allocator.accounting import Claims
 from dragoman_allocator.allocation.taints import tolerates
 from dragoman_allocator.objects import (
     DeviceResult,
@@ -106,7 +106,7 @@ def evictions(pods: Iterable[Pod], claims: Claims, taints: Taints) -> list[Evict
 def _eviction(pod: Pod, claims: Claims, taints: Taints) -> Eviction | None:
     if not pod.spec.node_name:
         return None
-    found = tuple(cause for claim in _reserved(pod, claims) for cause in causes(claim, taints))
+    found = tuple(cause for claim in claims.reserved_for(pod) for cause in causes(claim, taints))
     if not found:
         return None
     first = min(cause.at or _AT_ONCE for cause in found)
@@ -118,18 +118,6 @@ def _eviction(pod: Pod, claims: Claims, taints: Taints) -> Eviction | None:
         at=None if first is _AT_ONCE else first,
         causes=found,
     )
-
-
-def _reserved(pod: Pod, claims: Claims) -> list[ResourceClaim]:
-    found = []
-    for wanted in pod.spec.resource_claims or ():
-        try:
-            claim = claims.claim(pod, wanted)
-        except UnusableClaim:
-            continue
-        if claim is not None and any(user.uid == pod.metadata.uid for user in claim.status.reserved_for or ()):
-            found.append(claim)
-    return found
 
 
 def _when(taint: DeviceTaint, tolerations: Iterable[DeviceToleration]) -> datetime:

@@ -48,6 +48,20 @@ class Claims:
             _check_owner(pod, claim)
         return claim
 
+    def reserved_for(self, pod: Pod) -> list[ResourceClaim]:
+        """Give the claims that a running pod uses, each once: also those being deleted, which stay until it ends.
+
+        The claim for extended resources is one of them.
+        """
+        found: dict[str, ResourceClaim] = {}
+        for name, generated in _names_in_use(pod):
+            claim = self._claims.get((pod.metadata.namespace, name))
+            if claim is None or (generated and not _is_owner(pod, claim)):
+                continue
+            if any(user.uid == pod.metadata.uid for user in claim.status.reserved_for or ()):
+                found[name] = claim
+        return list(found.values())
+
 
 def _claim_name(pod: Pod, wanted: PodClaim) -> str | None:
     where = f'pod "{pod.metadata.namespace}/{pod.metadata.name}"'
@@ -61,10 +75,27 @@ def _claim_name(pod: Pod, wanted: PodClaim) -> str | None:
     raise UnusableClaim(f"{where}: ResourceClaim not created yet")
 
 
-def _check_owner(pod: Pod, claim: ResourceClaim) -> None:
+def _names_in_use(pod: Pod) -> Iterator[tuple[str, bool]]:
+    """Give names of claims, and whether they were made for this pod; what cannot be named yet is not in use."""
+    for wanted in pod.spec.resource_claims or ():
+        try:
+            name = _claim_name(pod, wanted)
+        except UnusableClaim:
+            continue
+        if name is not None:
+            yield name, wanted.resource_claim_name is None
+    extended = pod.status.extended_resource_claim_status
+    if extended is not None and extended.resource_claim_name:
+        yield extended.resource_claim_name, True
+
+
+def _is_owner(pod: Pod, claim: ResourceClaim) -> bool:
     owners = claim.metadata.owner_references or ()
-    controller = next((owner.uid for owner in owners if owner.controller), None)
-    if controller != pod.metadata.uid:
+    return next((owner.uid for owner in owners if owner.controller), None) == pod.metadata.uid
+
+
+def _check_owner(pod: Pod, claim: ResourceClaim) -> None:
+    if not _is_owner(pod, claim):
         raise UnusableClaim(
             f"ResourceClaim {claim.metadata.namespace}/{claim.metadata.name} was not created for Pod "
             f"{pod.metadata.namespace}/{pod.metadata.name} (Pod is not owner)"

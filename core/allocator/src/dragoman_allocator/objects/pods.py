@@ -80,11 +80,18 @@ class NodeAllocatableClaimStatus(Struct):
     overhead: list[ClaimOverhead] | None = None
 
 
+class ExtendedClaimStatus(Struct):
+    """``status.extendedResourceClaimStatus``: the claim that the scheduler made for extended resources (KEP-5004)."""
+
+    resource_claim_name: str = ""
+
+
 class PodStatus(Struct):
     """``status``."""
 
     phase: str = ""
     resource_claim_statuses: list[PodClaimStatus] | None = None
+    extended_resource_claim_status: ExtendedClaimStatus | None = None
     node_allocatable_resource_claim_statuses: list[NodeAllocatableClaimStatus] | None = None
 
 
