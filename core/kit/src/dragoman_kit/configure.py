@@ -12,9 +12,9 @@ from dragoman_kit.netlink import Netlink
 from dragoman_kit.wire import Entry
 
 _AF_INET, _AF_INET6 = 2, 10
-_IFA_F_NODAD = 0x02
+_IFA_F_NODAD, _IFA_F_DEPRECATED = 0x02, 0x20
 # Flags that the kernel works out: secondary, DAD failed, deprecated, tentative, permanent, stable privacy.
-_IFA_F_COMPUTED = 0x01 | 0x08 | 0x20 | 0x40 | 0x80 | 0x800
+_IFA_F_COMPUTED = 0x01 | 0x08 | _IFA_F_DEPRECATED | 0x40 | 0x80 | 0x800
 _FOREVER = 0xFFFFFFFF
 _TABLE_MAIN, _PROTO_STATIC, _TYPE_UNICAST, _SCOPE_LINK = 254, 4, 1, 253
 _RTNH_F_ONLINK = 0x4
@@ -30,7 +30,7 @@ def step(what: str) -> Iterator[None]:
         yield
     except OSError as error:
         needed = f" ({_CAPABILITIES})" if error.errno == errno.EPERM else ""
-        raise DeviceError(f"cannot {what}: {error.strerror}{needed}") from error
+        raise DeviceError(f"cannot {what}: {error.strerror or error}{needed}") from error
 
 
 def address_entry(address: str) -> Entry:
@@ -71,12 +71,21 @@ def add_address(netlink: Netlink, index: int, entry: Entry, *, detect_duplicates
     """
     flags = entry["flags"] & ~_IFA_F_COMPUTED
     wanted = {key: value for key, value in entry.items() if key not in ("proto", "cacheinfo")} | {"index": index}
-    if (life := entry.get("cacheinfo")) and life["ifa_valid"] != _FOREVER:
+    if life := _life(entry):
         wanted["cacheinfo"] = life
     with contextlib.suppress(FileExistsError):
         netlink.add_address(wanted | {"flags": flags | (_IFA_F_NODAD if entry["family"] == _AF_INET6 else 0)})
         if entry["family"] == _AF_INET6 and detect_duplicates and not flags & _IFA_F_NODAD:
             netlink.add_address(wanted | {"flags": flags}, replace=True)
+
+
+def _life(entry: Entry) -> Entry | None:
+    """Give the life of an address that ends or is deprecated. Of IPv4 the kernel tells the latter by the flag only."""
+    life: Entry | None = entry.get("cacheinfo")
+    if life is None:
+        return None
+    preferred = 0 if entry["flags"] & _IFA_F_DEPRECATED else life["ifa_preferred"]
+    return None if preferred == life["ifa_valid"] == _FOREVER else life | {"ifa_preferred": preferred}
 
 
 def in_order(routes: Iterable[Entry]) -> list[Entry]:

@@ -11,9 +11,12 @@ _IFF_UP = 0x1
 _NLA_TYPE_MASK = 0x3FFF
 
 # if_link.h
-_ADDRESS, _IFNAME, _MTU, _LINK, _MASTER, _LINKINFO, _IFALIAS = 1, 3, 4, 5, 10, 18, 20
+_ADDRESS, _IFNAME, _MTU, _LINK, _MASTER, _TXQLEN, _LINKINFO, _IFALIAS, _GROUP = 1, 3, 4, 5, 10, 13, 18, 20, 27
 _LINK_NETNSID, _PROP_LIST, _ALT_IFNAME, _PERM_ADDRESS, _PARENT_NAME, _PARENT_BUS = 37, 52, 53, 54, 56, 57
 _INFO_KIND = 1
+
+SETTABLE_FLAGS = 0x80 | 0x100 | 0x200 | 0x1000
+"""Flags of a link that are set by somebody (netdevice(7)): NOARP, PROMISC, ALLMULTI, MULTICAST."""
 
 _INFO_OFFSET = 16
 _ATTRIBUTES_OFFSET = 32
@@ -28,7 +31,7 @@ class LinkInfo:
     ``kind`` is None for hardware. ``permanent_mac`` is what the hardware came with; virtual links have none.
     ``parent_device`` and ``parent_bus`` are those of sysfs, e.g. ``0000:03:00.1`` and ``pci``. ``lower`` is the index
     of the link that this one is stacked on, or of its peer, in the same namespace; ``master`` that of the bridge, bond
-    or VRF that it is a port of.
+    or VRF that it is a port of. ``flags`` are those of ``SETTABLE_FLAGS`` that are on, ``queue_length`` is in packets.
     """
 
     index: int
@@ -44,6 +47,9 @@ class LinkInfo:
     lower: int | None = None
     master: int | None = None
     altnames: tuple[str, ...] = ()
+    flags: int = 0
+    group: int = 0
+    queue_length: int = 0
 
 
 def parse_link(message: bytes) -> LinkInfo:
@@ -66,6 +72,9 @@ def parse_link(message: bytes) -> LinkInfo:
         altnames=tuple(
             _text(name) or "" for type_, name in _attributes(found.get(_PROP_LIST, b"")) if type_ == _ALT_IFNAME
         ),
+        flags=flags & SETTABLE_FLAGS,
+        group=_number(found.get(_GROUP)) or 0,
+        queue_length=_number(found.get(_TXQLEN)) or 0,
     )
 
 

@@ -48,6 +48,8 @@ def move_in(former: JsonObject, parameters: Parameters, target: Netns, *, host: 
             raise DeviceError(f"the MAC of link {link.name} cannot be changed: it is known by it alone; leave out mac")
         try:
             with step(f"move link {link.name} into the pod as {name}"):
+                if name in link.altnames:
+                    outside.delete_altname(link.index, name)
                 outside.set_link(link.index, net_ns_fd=handle, ifname=name)
             _let_ipv6_in(handle, name, former, parameters, host)
             moved = _configure(inside, name, former, parameters)

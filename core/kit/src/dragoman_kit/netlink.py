@@ -17,7 +17,7 @@ __all__ = ["LinkInfo", "Netlink"]
 _IFF_UP = 0x1
 # RTM_NEW…; DEL is one more and GET two more.
 _RTM_LINK, _RTM_ADDRESS, _RTM_ROUTE, _RTM_NEIGHBOUR, _RTM_RULE = 16, 20, 24, 28, 32
-_RTM_SETLINK, _RTM_NEWLINKPROP = 19, 108
+_RTM_SETLINK, _RTM_NEWLINKPROP, _RTM_DELLINKPROP = 19, 108, 109
 _RTEXT_FILTER_SKIP_STATS = 0x8
 _FAMILIES = (socket.AF_INET, socket.AF_INET6)
 _CREATE = rtnl.NLM_F_CREATE | rtnl.NLM_F_EXCL
@@ -76,8 +76,11 @@ class Netlink(rtnl.Rtnl):
 
     def add_altname(self, index: int, name: str) -> None:
         """Give a link an alternative name."""
-        names = {"attrs": [["IFLA_ALT_IFNAME", name]]}
-        self.request(wire.LINK, _RTM_NEWLINKPROP, {"index": index, "IFLA_PROP_LIST": names}, _CREATE)
+        self.request(wire.LINK, _RTM_NEWLINKPROP, _altname(index, name), _CREATE)
+
+    def delete_altname(self, index: int, name: str) -> None:
+        """Take an alternative name from a link."""
+        self.request(wire.LINK, _RTM_DELLINKPROP, _altname(index, name))
 
     def addresses(self, index: int) -> list[Entry]:
         """List the addresses of a link."""
@@ -142,6 +145,10 @@ class Netlink(rtnl.Rtnl):
         for family in _FAMILIES:
             messages += self.dump(kind, type_ + 2, {"family": family, **wanted})
         return [wire.entry_of(kind, message) for message in messages]
+
+
+def _altname(index: int, name: str) -> Entry:
+    return {"index": index, "IFLA_PROP_LIST": {"attrs": [["IFLA_ALT_IFNAME", name]]}}
 
 
 def _no_such_link(error: OSError) -> bool:

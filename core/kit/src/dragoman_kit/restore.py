@@ -10,6 +10,7 @@ from typing import Any
 from dragoman_hookspecs import DeviceError, ForeignLink, HostPaths, JsonObject, Netns
 from dragoman_kit import configure, identity, netns, sysctl
 from dragoman_kit.configure import step
+from dragoman_kit.linkinfo import SETTABLE_FLAGS
 from dragoman_kit.netlink import LinkInfo, Netlink
 
 SPARE_NAME = "dragoman%d"
@@ -23,8 +24,9 @@ def move_back(former: JsonObject, target: Netns | None, *, host: HostPaths | Non
     """Bring a link back to the host and make it as ``former``, which ``snapshot`` gave, says. False if it is gone.
 
     The link is looked for by its identity in ``target``, and then on the host, where the kernel puts hardware when a
-    namespace ends. A link that is gone is success. Name, MTU, MAC, alias, master, sysctls, up state, addresses,
-    routes, rules and permanent neighbours come back; a move between namespaces leaves no pod address on the link.
+    namespace ends. A link that is gone is success. Name, MTU, MAC, alias, flags, group, queue length, alternative
+    names, master, sysctls, up state, addresses, routes, rules and permanent neighbours come back; a move between
+    namespaces leaves no pod address on the link. An alternative name that another link has taken is left to it.
 
     Raises ``DeviceError`` when something could not be put back (all else is), and ``ForeignLink`` when a foreign link
     has taken the name: that one is left alone, and ours is on the host, complete, under a spare name. Both may be tried
@@ -56,6 +58,10 @@ def _fetch(outside: Netlink, former: JsonObject, target: Netns) -> None:
 
 def _send_home(outside: Netlink, inside: Netlink, link: LinkInfo, home: int, former: JsonObject) -> None:
     name = SPARE_NAME if outside.link(former["name"]) else former["name"]
+    for altname in link.altnames:
+        # It would keep the link in the pod for ever; the kernel does the same where a namespace ends.
+        if altname == former["name"] or outside.link(altname):
+            inside.delete_altname(link.index, altname)
     try:
         inside.set_link(link.index, net_ns_fd=home, ifname=name)
     except FileExistsError:
@@ -89,10 +95,12 @@ def _find(netlink: Netlink, former: JsonObject) -> LinkInfo | None:
 def _restore(outside: Netlink, link: LinkInfo, former: JsonObject, host: HostPaths) -> None:
     failures: list[str] = []
     named = link.name == former["name"] or _rename(outside, link, former)
-    for key, now in (("mtu", link.mtu), ("mac", link.mac), ("alias", link.alias)):
-        if former[key] is not None and former[key] != now:
-            with _noting(failures, f"set {key} to {former[key]}"):
-                outside.set_link(link.index, **_change(key, former[key]))
+    for key in ("mtu", "mac", "alias", "flags", "group", "queue_length"):
+        # Snapshots of earlier versions know less.
+        if (value := former.get(key)) is not None and value != getattr(link, key):
+            with _noting(failures, f"set {key} to {value}"):
+                outside.set_link(link.index, **_change(key, value))
+    _restore_altnames(outside, link, former, failures)
     with _noting(failures, f"make it a port of {former['master']}"):
         _enslave(outside, link, former["master"])
     name = former["name"] if named else _find_name(outside, former)
@@ -142,8 +150,21 @@ def _rename(outside: Netlink, link: LinkInfo, former: JsonObject) -> bool:
     return False
 
 
+def _restore_altnames(outside: Netlink, link: LinkInfo, former: JsonObject, failures: list[str]) -> None:
+    wanted = former.get("altnames", link.altnames)
+    for name in set(link.altnames) - set(wanted):
+        with _noting(failures, f"take alternative name {name} from it"):
+            outside.delete_altname(link.index, name)
+    for name in wanted:
+        if outside.link(name) is None:
+            with _noting(failures, f"give it alternative name {name}"), contextlib.suppress(FileExistsError):
+                outside.add_altname(link.index, name)
+
+
 def _change(key: str, value: Any) -> JsonObject:
-    return {{"mac": "address", "alias": "ifalias"}.get(key, key): value}
+    if key == "flags":
+        return {"flags": value, "change": SETTABLE_FLAGS}
+    return {{"mac": "address", "alias": "ifalias", "queue_length": "txqlen"}.get(key, key): value}
 
 
 def _enslave(outside: Netlink, link: LinkInfo, name: str | None) -> None:

@@ -16,6 +16,7 @@ _SNAPSHOT_VERSION = 1
 _PROTO_REDIRECT, _PROTO_KERNEL, _PROTO_RA = 1, 2, 9
 _TYPE_UNICAST = 1
 _FLAG_CLONED = 0x200
+_TICKS_PER_SECOND = 100
 _STANDING_TABLES = frozenset({253, 254, 255})
 
 # if_addr.h: IFA_PROTO of addresses that the kernel makes itself (loopback, router advertisement, link-local).
@@ -29,9 +30,9 @@ def snapshot(link: Link, *, host: HostPaths | None = None) -> JsonObject:
     """Read the host side of a link in the calling thread's namespace.
 
     The object has ``version``, ``name``, ``ifindex``, ``identity``, ``kind`` (None for hardware), ``alias``, ``up``,
-    ``mtu``, ``mac``, ``master`` (a name or None), ``sysctls`` by family, and the lists ``addresses``, ``routes``,
-    ``rules`` and ``neighbours``, whose items are entries of ``dragoman_kit.wire``. What the kernel makes by itself is
-    left out: it will do so again.
+    ``mtu``, ``mac``, ``master`` (a name or None), ``flags``, ``group``, ``queue_length``, ``altnames``, ``sysctls`` by
+    family, and the lists ``addresses``, ``routes``, ``rules`` and ``neighbours``, whose items are entries of
+    ``dragoman_kit.wire``. What the kernel makes by itself is left out: it will do so again.
 
     Raises ``LinkMissing``, ``ForeignLink``, or ``DeviceError`` when the kernel could not be asked.
     """
@@ -57,6 +58,10 @@ def shown(link: Link, found: LinkInfo, master: LinkInfo | None) -> JsonObject:
         "up": found.up,
         "mac": (is_disguised and found.permanent_mac) or found.mac,
         "master": master.name if master else None,
+        "flags": found.flags,
+        "group": found.group,
+        "queue_length": found.queue_length,
+        "altnames": list(found.altnames),
     }
 
 
@@ -92,10 +97,15 @@ def _sysctls(link: LinkInfo, host: HostPaths) -> dict[str, dict[str, str]]:
 def _routes(netlink: Netlink, link: LinkInfo) -> list[Entry]:
     kernel = {_PROTO_REDIRECT, _PROTO_KERNEL, _PROTO_RA}
     return [
-        {key: value for key, value in entry.items() if key not in ("cacheinfo", "nh_id")}
+        {key: value for key, value in entry.items() if key not in ("cacheinfo", "nh_id")} | _end(entry)
         for entry in netlink.routes(link.index)
         if entry["proto"] not in kernel and not entry["flags"] & _FLAG_CLONED
     ]
+
+
+def _end(entry: Entry) -> Entry:
+    ticks = entry["cacheinfo"]["rta_expires"] if "cacheinfo" in entry else 0
+    return {"expires": max(1, ticks // _TICKS_PER_SECOND)} if ticks > 0 else {}
 
 
 def _rules(netlink: Netlink, link: LinkInfo, routes: Iterable[Entry]) -> list[Entry]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from dragoman_hookspecs import Allocation
-from dragoman_hookspecs.rules import INTERFACE_NAME_BYTES, interface_name
+from dragoman_hookspecs.rules import INTERFACE_NAME_BYTES, dns_label, interface_name
 from dragoman_kit.identity import ALIAS_PREFIX
 
 _ALIAS_BYTES = 255
@@ -14,7 +14,7 @@ _ALIAS_BYTES = 255
 
 def digest(text: str, length: int) -> str:
     """Give a stable hash of ``length`` hex digits."""
-    return hashlib.sha256(text.encode()).hexdigest()[:length]
+    return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:length]
 
 
 def owner(driver_name: str, manager: str) -> str:
@@ -37,19 +37,34 @@ def staging_name(tag_: str) -> str:
 
 
 def fitting_name(stem: str, suffix: str = "") -> str:
-    """Give an interface name of stem and suffix; one that the kernel would not take is shortened, with a hash."""
+    """Give an interface name of stem and suffix; one that the kernel would not take is shortened, with a hash.
+
+    A suffix that leaves no room, or cannot stand in a name, is shortened too.
+    """
     name = stem + suffix
     if interface_name(name) is None:
         return name
     plain = "".join(char if char.isascii() and char.isalnum() else "-" for char in stem)
     room = INTERFACE_NAME_BYTES - len(suffix) - 4
-    return f"{plain[:room]}{digest(name, 4)}{suffix}"
+    short = f"{plain[:room]}{digest(name, 4)}{suffix}"
+    return short if interface_name(short) is None else f"{plain[:7]}{digest(name, 8)}"
 
 
 def device_name(stem: str, suffix: str = "") -> str:
-    """Give a device name, a DNS label, of stem and suffix; a stem that is none is spelt anew, with a hash."""
-    label = "".join(char if char.isascii() and char.isalnum() else "-" for char in stem.lower()).strip("-")
+    """Give a device name, a DNS label, of stem and suffix; a stem that is none is spelt anew, with a hash.
+
+    A suffix that leaves no room, or cannot stand in a label, is spelt anew too.
+    """
+    label = _label(stem)
     room = 63 - len(suffix)
-    if label == stem and len(label) <= room:
-        return label + suffix
-    return f"{label[: room - 5].strip('-') or 'x'}-{digest(stem, 4)}{suffix}"
+    if label and label == stem and len(label) <= room:
+        name = label + suffix
+    else:
+        name = f"{label[: room - 5].strip('-') or 'x'}-{digest(stem, 4)}{suffix}"
+    if dns_label(name) is None:
+        return name
+    return f"{_label(stem + suffix)[:54].strip('-') or 'x'}-{digest(stem + suffix, 8)}"
+
+
+def _label(text: str) -> str:
+    return "".join(char if char.isascii() and char.isalnum() else "-" for char in text.lower()).strip("-")

@@ -25,9 +25,16 @@ from dragoman_hookspecs import JsonObject
 Entry = JsonObject
 MessageClass = Any
 
+
+class _Route(rtmsg):  # type: ignore[misc]  # pyroute2 has no types
+    """A route whose end in seconds is a number; pyroute2 has it as bytes."""
+
+    nla_map = tuple((name, "uint32" if name == "RTA_EXPIRES" else kind) for name, kind in rtmsg.nla_map)
+
+
 LINK: MessageClass = ifinfmsg
 ADDRESS: MessageClass = ifaddrmsg
-ROUTE: MessageClass = rtmsg
+ROUTE: MessageClass = _Route
 RULE: MessageClass = fibmsg
 NEIGHBOUR: MessageClass = ndmsg
 
