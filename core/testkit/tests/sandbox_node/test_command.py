@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from click.testing import CliRunner
 from dragoman.cli.main import Options
 from dragoman_hookspecs import JsonObject
 from dragoman_testkit.sandbox.command import NoSandbox, sandbox
+from dragoman_testkit.sandbox.play import read_settings
 from dragoman_testkit.sandbox.play_view import render
 
 DRAGOMAN = (sys.executable, "-m", "dragoman")
@@ -83,10 +85,28 @@ def test_a_pod_is_applied_looked_into_and_deleted_and_ctrl_c_removes_everything(
     assert terminal.run("sandbox", "get", "claims").strip() == "there are no resourceclaims"
     terminal.run("sandbox", "apply", "-f", "-", given=example.read_text())
     assert terminal.run("sandbox", "get", "widgets", code=1).startswith("Error: the sandbox knows no kind widgets")
-    assert "not an object" in terminal.run("sandbox", "apply", "-f", "-", given="a: b", code=1)
+    assert "no such kind" in terminal.run("sandbox", "apply", "-f", "-", given="kind: A\napiVersion: b", code=1)
+    assert terminal.run("sandbox", "apply", "-f", "-", given=LAB).splitlines() == ["deviceclass/lab changed"]
+    assert "x is refused: spec.containers: Required" in terminal.run("sandbox", "apply", "-f", "-", given=BAD, code=1)
+    assert "x" not in terminal.run("sandbox", "get", "pods").split()
     assert "a value holds itself" in terminal.run("sandbox", "apply", "-f", "-", given="a: &a [*a]", code=1)
 
 
+LAB = """
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: lab}
+spec: {selectors: [{cel: {expression: device.driver == "net.dragoman.dev"}}]}
+"""
+BAD = """
+apiVersion: v1
+kind: Namespace
+metadata: {name: first}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: x}
+"""
 PODS = """
 import os, urllib.request, yaml
 with open(os.environ["DRAGOMAN_CONFIG"]) as settings:
@@ -122,7 +142,11 @@ def test_the_help_of_the_program_has_the_whole_line_of_a_plugins_command(tmp_pat
     assert "sandbox Run a node to play with, in namespaces of its own, until Ctrl-C; or talk to one that runs." in said
 
 
-def test_without_a_sandbox_the_commands_say_how_to_get_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("was_there", [False, True])
+def test_without_a_sandbox_the_commands_say_how_to_get_one(was_there: bool, tmp_path: Path) -> None:
+    if was_there:
+        with socket.socket(socket.AF_UNIX) as left_behind:
+            left_behind.bind(str(tmp_path / "sandbox.sock"))
     said = Terminal(str(tmp_path / "settings.yaml")).run("sandbox", "get", "pods", code=1)
     assert said == "Error: no sandbox is found: run dragoman sandbox, and set DRAGOMAN_CONFIG as it says\n"
 
@@ -140,6 +164,22 @@ def test_settings_that_are_none_are_refused_before_a_node_is_made(text: str, why
     assert done.returncode == 1
     assert done.stderr.startswith(f"Error: {file}: ")
     assert why in done.stderr
+
+
+def test_settings_of_a_node_do_not_lead_out_of_the_sandbox(tmp_path: Path) -> None:
+    file = tmp_path / "settings.yaml"
+    file.write_text("{nodeName: n, kubernetes: {kubeconfig: /k}, paths: {stateDir: /s}, health: {interval: 5}}")
+    assert read_settings(file) == ({"health": {"interval": 5}}, ["kubernetes", "nodeName", "paths"])
+
+
+def test_a_file_without_objects_is_told(tmp_path: Path) -> None:
+    said = Terminal(str(tmp_path / "settings.yaml")).run("sandbox", "apply", "-f", "-", code=1)
+    assert said == "Error: <stdin> holds no object\n"
+
+
+def test_a_class_without_a_body_is_shown() -> None:
+    kind: JsonObject = {"metadata": {"name": "none"}}
+    assert render("deviceclasses", [kind], "table").splitlines()[1].split() == ["none", "-"]
 
 
 def test_a_pod_that_waits_is_shown_with_the_reason() -> None:

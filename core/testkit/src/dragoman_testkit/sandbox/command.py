@@ -50,7 +50,10 @@ def apply(options: Any, source: Any) -> None:
     """Create or change objects."""
     from dragoman_kit import manifests  # noqa: PLC0415
 
-    for line in _ask(options, "apply", objects=[each.body for each in manifests.parse(source.read(), source.name)]):
+    objects = [each.body for each in manifests.parse(source.read(), source.name)]
+    if not objects:
+        raise click.ClickException(f"{source.name} holds no object")
+    for line in _ask(options, "apply", objects=objects):
         click.echo(line)
 
 
@@ -156,9 +159,12 @@ def _ask(options: Any, method: str, **params: Any) -> Any:
     from dragoman.control import client  # noqa: PLC0415
 
     socket = (options.config or Path("/nowhere/settings.yaml")).parent / "sandbox.sock"
-    if not socket.exists():
-        raise NoSandbox("no sandbox is found: run dragoman sandbox, and set DRAGOMAN_CONFIG as it says")
-    return client.call_now(socket, method, params, seconds=60.0)
+    try:
+        return client.call_now(socket, method, params, seconds=60.0)
+    except client.AgentUnreachable as error:
+        if not isinstance(error.__cause__, FileNotFoundError | ConnectionRefusedError):
+            raise
+        raise NoSandbox("no sandbox is found: run dragoman sandbox, and set DRAGOMAN_CONFIG as it says") from error
 
 
 class SandboxCommands:

@@ -16,7 +16,7 @@ from dragoman.control.server import Call, ControlServer, Handler
 from dragoman.kubelet.environment import prepare_environment
 from dragoman.settings.loading import check_file
 from dragoman_hookspecs import DragomanError, JsonObject
-from dragoman_testkit.sandbox import demo_objects, kernel
+from dragoman_testkit.sandbox import demo_objects, kernel, play_check
 from dragoman_testkit.sandbox.apiserver import ApiFault
 from dragoman_testkit.sandbox.node import SandboxNode, make_folder, remove_folder
 
@@ -28,10 +28,14 @@ KINDS: Mapping[str, Sequence[str]] = {
     "resourceslices": ("resourceslice", "slices", "slice"),
     "events": ("event",),
     "nodes": ("node",),
+    "namespaces": ("namespace", "ns"),
 }
 """Names of the API, with others that people use."""
 
-_CLUSTER_WIDE = frozenset({"deviceclasses", "resourceslices", "nodes"})
+_CLUSTER_WIDE = frozenset({"deviceclasses", "resourceslices", "nodes", "namespaces"})
+
+_OF_THE_SANDBOX = frozenset({"driverName", "nodeName", "podUid", "kubernetes", "paths"})
+"""Settings of a node that would lead the agent out of the sandbox, to the node's own ledger or cluster."""
 
 _WELL = frozenset({"loaded", "disabled", "blocked"})
 
@@ -62,12 +66,21 @@ def keep(given: Path | None) -> None:
     prepare_environment()
     settings = demo_objects.settings(kernel.furnish(demo_objects.UPLINKS))
     if given is not None:
-        settings = {"logging": settings["logging"], **check_file(given).raw}
+        taken, passed_over = read_settings(given)
+        if passed_over:
+            click.echo(f"Note: {given}: {', '.join(passed_over)}: not taken, the sandbox has its own", err=True)
+        settings = {"logging": settings["logging"], **taken}
     folder = make_folder()
     try:
         asyncio.run(_keep(folder, settings))
     finally:
         remove_folder(folder)
+
+
+def read_settings(file: Path) -> tuple[JsonObject, Sequence[str]]:
+    """Read settings for a sandbox, and name those of the node itself that are passed over. Raises ``DragomanError``."""
+    raw = check_file(file).raw
+    return {key: raw[key] for key in raw if key not in _OF_THE_SANDBOX}, sorted(_OF_THE_SANDBOX.intersection(raw))
 
 
 async def _keep(folder: Path, settings: JsonObject) -> None:
@@ -131,7 +144,11 @@ class Requests:
         }
 
     async def _apply(self, call: Call) -> list[str]:
-        return [self._put(obj) for obj in call.params["objects"]]
+        objects: Sequence[JsonObject] = call.params["objects"]
+        for obj in objects:
+            if faults := play_check.faults(obj):
+                raise NotThere(f"{play_check.named(obj)} is refused: {'; '.join(faults)}")
+        return [self._put(obj) for obj in objects]
 
     async def _delete(self, call: Call) -> str:
         plural, name = _plural(call.params["kind"]), call.params["name"]
@@ -176,21 +193,24 @@ class Requests:
         return f"the agent ended with code {await agent.terminate()}"
 
     def _put(self, obj: JsonObject) -> str:
+        metadata = obj["metadata"]
+        what = f"{obj['kind'].lower()}/{metadata.get('name') or metadata['generateName']}"
         try:
-            metadata = obj["metadata"]
-            what = f"{obj['kind'].lower()}/{metadata.get('name') or metadata['generateName']}"
-            try:
-                self._node.api.create(obj)
-            except ApiFault as fault:
-                if fault.reason != "AlreadyExists":
-                    raise
-                self._node.api.update({**obj, "metadata": {"namespace": "default", **metadata}})
-                return f"{what} changed"
+            return f"{what} {self._write(obj)}"
         except ApiFault as fault:
             raise NotThere(fault.message) from fault
-        except (StopIteration, KeyError, TypeError, AttributeError) as error:
-            raise NotThere(f"not an object that the sandbox knows: {str(obj)[:80]}") from error
-        return f"{what} created"
+
+    def _write(self, obj: JsonObject) -> str:
+        """Create or replace an object, and tell which. Raises ``ApiFault``."""
+        try:
+            self._node.api.create(obj)
+        except ApiFault as fault:
+            if fault.reason != "AlreadyExists":
+                raise
+            namespace = {} if _plural(obj["kind"]) in _CLUSTER_WIDE else {"namespace": "default"}
+            self._node.api.update({**obj, "metadata": {**namespace, **obj["metadata"]}})
+            return "changed"
+        return "created"
 
     def _objects(self, plural: str, name: str | None) -> list[JsonObject]:
         return [obj for obj in self._node.api.list(plural) if name in (None, obj["metadata"]["name"])]

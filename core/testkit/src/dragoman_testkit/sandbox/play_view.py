@@ -50,7 +50,9 @@ def _slice(slice_: JsonObject) -> Row:
 
 
 def _class(class_: JsonObject) -> Row:
-    selectors = [(entry.get("cel") or {}).get("expression", "") for entry in class_["spec"].get("selectors") or ()]
+    selectors = [
+        (entry.get("cel") or {}).get("expression", "") for entry in (class_.get("spec") or {}).get("selectors") or ()
+    ]
     return class_["metadata"]["name"], selectors
 
 

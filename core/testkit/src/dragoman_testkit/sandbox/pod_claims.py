@@ -64,7 +64,8 @@ class PodClaims:
         return {status["name"]: status["resourceClaimName"] for status in statuses}
 
     def _from_template(self, pod: JsonObject, pod_claim: str, template: JsonObject) -> JsonObject:
-        metadata, wanted = pod["metadata"], template["spec"].get("metadata") or {}
+        metadata, body = pod["metadata"], template.get("spec") or {}
+        wanted = body.get("metadata") or {}
         owner = {
             "apiVersion": "v1",
             "kind": "Pod",
@@ -83,7 +84,7 @@ class PodClaims:
                     "annotations": {**(wanted.get("annotations") or {}), POD_CLAIM_NAME: pod_claim},
                     "ownerReferences": [owner],
                 },
-                "spec": template["spec"]["spec"],
+                "spec": body.get("spec") or {},
             }
         )
         current = self.api.get("pods", metadata["name"], metadata["namespace"])
