@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from dragoman_allocator.allocation import Check
@@ -52,24 +52,30 @@ class Checking:
     def findings(self, device: DeviceRecord, pool: Pool, request: Request) -> tuple[Finding, ...]:
         """Give what the device fails, in the scheduler's order.
 
-        Raises ``AllocationFailed`` where the device is free and would end the attempt.
+        Raises ``AllocationFailed`` where the scheduler would get so far with the device that it ends the attempt.
         """
         held = self._held(device)
         try:
             passes = isinstance(self._view.examine(self._target, device), Amounts)
-            needs = list(self._constraints(device)) if passes else []
         except AllocationFailed:
-            if held:
+            if held and not self._takes_all:
                 return tuple(held)
             raise
-        found = [*held, *self._taints(device), *needs, *self._counters(device, pool), *self._capacity(device, request)]
-        if not passes:
-            found += [*self._selectors(device, request), *self._scope(device)]
+        found = [*held, *self._taints(device), *self._counters(device, pool), *self._capacity(device, request)]
         if device.skips and self._refuse_skips:
             found.append(
                 Finding(check=Check.NODE_OPERATIONS, text="skips node operations, which the node does not support")
             )
+        found += self._needs(device, found) if passes else [*self._selectors(device, request), *self._scope(device)]
         return tuple(sorted(found, key=lambda each: self._order[each.check]))
+
+    def _needs(self, device: DeviceRecord, found: Iterable[Finding]) -> list[Finding]:
+        try:
+            return list(self._constraints(device))
+        except AllocationFailed:
+            if any(self._order[each.check] < self._order[Check.CONSTRAINT] for each in found):
+                return []  # the scheduler does not get here
+            raise
 
     def _held(self, device: DeviceRecord) -> list[Finding]:
         if not self._target.blocked(device.use):

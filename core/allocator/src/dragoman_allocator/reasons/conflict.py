@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from dragoman_allocator.allocation import Check, DeviceId
+from dragoman_allocator.allocation.rules import RESULTS_LIMIT
 from dragoman_allocator.allocation.target import claim_name
-from dragoman_allocator.objects import Attribute, Device, DeviceConstraint, DeviceRequest, ResourceClaim
+from dragoman_allocator.objects import DeviceConstraint, DeviceRequest, ResourceClaim
 from dragoman_allocator.reasons import words
 from dragoman_allocator.reasons.model import Conflict, ConstraintName, RequestName, RequestReasons
 from dragoman_allocator.reasons.trials import Part, Trials, Verdict, reduced
+from dragoman_allocator.reasons.values import Values
 
 Refusals = Mapping[tuple[str, str], Mapping[DeviceId, Counter[Check]]]
 """By claim and request: what a search turned devices down for, and how often."""
-
-_VALUES = 4
 
 
 class Core:
@@ -49,6 +49,11 @@ class Core:
         """Give the claims with what is left."""
         return reduced(self.claims, self.requests, self.constraints)
 
+    def administers(self) -> bool:
+        """Tell whether what is left asks for administrator's access."""
+        asked = (_requests(self.claims[n])[index].exactly for n, index in self.requests)
+        return any(request is not None and request.admin_access for request in asked)
+
     def _binds(self, part: Part, names: set[tuple[int, str]]) -> bool:
         number, index = part
         named = _constraints(self.claims[number])[index].requests
@@ -62,21 +67,48 @@ class Core:
         return verdict is Verdict.MISFITS
 
 
-def describe(
-    core: Core, surveyed: Sequence[RequestReasons], refusals: Refusals, devices: Mapping[DeviceId, Device]
-) -> Conflict:
+def describe(core: Core, surveyed: Sequence[RequestReasons], refusals: Refusals, values: Values) -> Conflict:
     """Say what is left of the claims, and why it does not fit."""
     names = [
         RequestName(claim=claim_name(core.claims[n]), request=_requests(core.claims[n])[index].name)
         for n, index in core.requests
     ]
     reasons = [each for each in surveyed if RequestName(claim=each.claim, request=_parent(each.request)) in names]
-    constraints = [_constraint(core.claims[n], index, reasons, devices) for n, index in core.constraints]
-    if len(names) == 1 and not constraints and all(each.missing or each.error for each in reasons):
-        text = "; ".join(words.shortfall(each) for each in reasons)
+    constraints = [_constraint(core.claims[n], index, reasons, values) for n, index in core.constraints]
+    if constraints:
+        text = words.unsatisfied(names, constraints)
     else:
-        text = words.clash(names, constraints, reasons, _refused(reasons, refusals))
+        # A device that is shared, or looked at by an administrator, may serve several requests.
+        alone = not core.administers() and not any(map(values.shareable, reasons))
+        text = _cause(names, reasons, _refused(reasons, refusals), alone=alone)
     return Conflict(requests=tuple(names), constraints=tuple(constraints), minimal=core.minimal, text=text)
+
+
+def _cause(
+    names: Sequence[RequestName], reasons: Sequence[RequestReasons], refused: Mapping[Check, int], *, alone: bool
+) -> str:
+    """Say why requests do not fit together; ``alone``: each device is for one of them only."""
+    if len(names) == 1 and all(each.missing or each.error for each in reasons):
+        return "; ".join(words.shortfall(each) for each in reasons)
+    least = _least(reasons)
+    if least > RESULTS_LIMIT and len({each.claim for each in names}) == 1:
+        return words.over_limit(names, least)
+    fitting = {each.device for request in reasons for each in request.devices if not each.findings}
+    wanted = sum(request.wanted or 0 for request in reasons)
+    if alone and len(reasons) == len(names) and all(request.wanted for request in reasons) and wanted > len(fitting):
+        return words.scarce(names, wanted, fitting)
+    return words.clash(names, refused)
+
+
+def _least(reasons: Iterable[RequestReasons]) -> int:
+    """Give how many devices the requests take with the smallest of the subrequests that they could have alone."""
+    least: dict[tuple[str, str], int] = {}
+    for each in reasons:
+        if not each.missing and each.error is None:
+            number = each.fits if each.wanted is None else each.wanted
+            key = each.claim, _parent(each.request)
+            least[key] = min(least.get(key, number), number)
+    return sum(least.values())
 
 
 def _refused(reasons: Iterable[RequestReasons], refusals: Refusals) -> Counter[Check]:
@@ -92,39 +124,16 @@ def _refused(reasons: Iterable[RequestReasons], refusals: Refusals) -> Counter[C
     return found
 
 
-def _constraint(
-    claim: ResourceClaim, index: int, reasons: Iterable[RequestReasons], devices: Mapping[DeviceId, Device]
-) -> ConstraintName:
+def _constraint(claim: ResourceClaim, index: int, reasons: Iterable[RequestReasons], values: Values) -> ConstraintName:
     spec = _constraints(claim)[index]
     kind = "matchAttribute" if spec.match_attribute is not None else "distinctAttribute"
     attribute = spec.match_attribute if spec.match_attribute is not None else spec.distinct_attribute or ""
-    values = {
-        each.request: _values(each, attribute, devices)
+    found = {
+        each.request: values.of(claim, each, attribute)
         for each in reasons
         if each.claim == claim_name(claim) and _applies(spec, each.request)
     }
-    return ConstraintName(claim=claim_name(claim), index=index, kind=kind, attribute=attribute, values=values)
-
-
-def _values(request: RequestReasons, attribute: str, devices: Mapping[DeviceId, Device]) -> list[str]:
-    """Give values of devices that fit alone, the last one as dots if there are many."""
-    texts: dict[str, None] = {}
-    for each in request.devices:
-        if not each.findings:
-            texts.update(dict.fromkeys(_texts(devices[each.device], each.device[0], attribute)))
-    found = sorted(texts)
-    return found if len(found) <= _VALUES else [*found[:_VALUES], "…"]
-
-
-def _texts(device: Device, driver: str, attribute: str) -> Iterator[str]:
-    domain, _, bare = attribute.partition("/")
-    held = device.attributes or {}
-    value = held.get(attribute) or (held.get(bare) if domain == driver else None) or Attribute()
-    for each in (value.string, value.int_, value.bool_, value.version):
-        if each is not None:
-            yield str(each)
-    for several in (value.strings, value.ints, value.bools, value.versions):
-        yield from map(str, several or ())
+    return ConstraintName(claim=claim_name(claim), index=index, kind=kind, attribute=attribute, values=found)
 
 
 def _applies(spec: DeviceConstraint, request: str) -> bool:

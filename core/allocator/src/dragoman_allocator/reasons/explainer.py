@@ -21,6 +21,7 @@ from dragoman_allocator.reasons.pools import faults
 from dragoman_allocator.reasons.remedies import Remedies
 from dragoman_allocator.reasons.survey import Survey
 from dragoman_allocator.reasons.trials import Trials
+from dragoman_allocator.reasons.values import Values
 
 SEARCH_STEPS: Final = 1_000_000
 """Steps of the search for all claims; the scheduler would have given up by then (DRASchedulerFilterTimeout, 10 s)."""
@@ -94,9 +95,8 @@ class Explainer:
         core.shrink()
         refusals = self._refusals(core, trials)
         requests = [_refused(request, refusals) for request in found.requests]
-        view = self._view(node)
-        devices = {device.id: device.spec for device, _ in view.candidates} if view is not None else {}
-        clash = describe(core, requests, refusals, devices) if core.requests else None
+        values = Values(self._allocator.library, self._view(node))
+        clash = describe(core, requests, refusals, values) if core.requests else None
         found = replace(found, requests=requests, conflict=clash)
         return replace(found, remedies=self._remedies(trials, claims, requests, clash)) if remedies else found
 

@@ -32,7 +32,7 @@ class Survey:
             self._request(claim, request, name, part)
             for claim in claims
             for request in claim.spec.devices.requests or ()
-            for name, part in _parts(request)
+            for name, part in parts(request)
         ]
 
     def _request(self, claim: ResourceClaim, request: DeviceRequest, name: str, part: Request) -> RequestReasons:
@@ -73,7 +73,8 @@ class Survey:
             yield DeviceReasons(device=device.id, findings=checking.findings(device, pool, request))
 
 
-def _parts(request: DeviceRequest) -> list[tuple[str, Request]]:
+def parts(request: DeviceRequest) -> list[tuple[str, Request]]:
+    """Give the subrequests as ``request/subrequest``, or the request itself where it has none."""
     if request.first_available:
         return [(f"{request.name}/{sub.name}", sub) for sub in request.first_available]
     return [(request.name, request.exactly or ExactRequest())]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from dragoman_allocator.allocation import Check
+from dragoman_allocator.allocation import Check, DeviceId
+from dragoman_allocator.allocation.rules import RESULTS_LIMIT
+from dragoman_allocator.reasons.checking import UNWANTED
 from dragoman_allocator.reasons.model import (
     ConstraintName,
     NodeReasons,
@@ -43,15 +45,26 @@ def shortfall(request: RequestReasons) -> str:
     """Say how many devices a request lacks, and what is wrong with the others."""
     if request.error is not None:
         return request.error
-    if request.wanted is None:
-        wanted = f"request {request.request} wants all devices of class {request.device_class}"
-        wanted += f", {request.missing} of them cannot be had" if request.tally else ", there are none"
-    else:
-        wanted = f"request {request.request} wants {count(request.wanted, 'device')} of class {request.device_class}"
-        offered = sum(request.tally.values()) + request.fits
-        fits = f"{request.fits or 'none'} of {offered} {'fit' if request.fits > 1 else 'fits'}"
-        wanted += f", {fits}" if offered else ", the node offers no devices at all"
-    return f"{wanted}: {tallied(request.tally)}" if request.tally else wanted
+    wanted = "all devices" if request.wanted is None else count(request.wanted, "device")
+    lacks = _lacks_some_of_all(request) if request.wanted is None else _lacks_some(request)
+    return f"request {request.request} wants {wanted} of class {request.device_class}, {lacks}"
+
+
+def _lacks_some_of_all(request: RequestReasons) -> str:
+    in_the_way = {check: number for check, number in request.tally.items() if check not in UNWANTED}
+    if in_the_way:
+        return f"{request.missing} of them cannot be had: {tallied(in_the_way)}"
+    if request.tally:
+        return f"none of {sum(request.tally.values())} matches: {tallied(request.tally)}"
+    return "there are none"
+
+
+def _lacks_some(request: RequestReasons) -> str:
+    offered = sum(request.tally.values()) + request.fits
+    if not offered:
+        return "the node offers no devices at all"
+    fits = f"{request.fits or 'none'} of {offered} {'fit' if request.fits > 1 else 'fits'}"
+    return f"{fits}: {tallied(request.tally)}" if request.tally else fits
 
 
 def tallied(tally: Mapping[Check, int]) -> str:
@@ -68,25 +81,29 @@ def nearest(request: RequestReasons) -> str:
     return f"{first.device[2]}: {', and '.join(finding.text for finding in first.findings[:_SHOWN])}"
 
 
-def clash(
-    requests: Sequence[RequestName],
-    constraints: Sequence[ConstraintName],
-    reasons: Sequence[RequestReasons],
-    refused: Mapping[Check, int],
-) -> str:
-    """Say why requests do not fit together, or one does not although its devices fit one by one."""
-    names = listed([_short(each, requests) for each in requests])
-    many = "requests" if len(requests) > 1 else "request"
-    if constraints:
-        return (
-            f"no choice of devices for {many} {names} satisfies {listed([_constraint(each) for each in constraints])}"
-        )
-    fitting = {each.device for request in reasons for each in request.devices if not each.findings}
-    wanted = sum(request.wanted or 0 for request in reasons)
-    if len(reasons) == len(requests) and all(request.wanted for request in reasons) and wanted > len(fitting):
-        return f"{many} {names} want {count(wanted, 'device')} together, only {len(fitting)} fit: {_devices(fitting)}"
+def unsatisfied(requests: Sequence[RequestName], constraints: Sequence[ConstraintName]) -> str:
+    """Say that constraints keep requests from being had."""
+    broken = listed([_constraint(each) for each in constraints])
+    return f"no choice of devices for {_named(requests)} satisfies {broken}"
+
+
+def over_limit(requests: Sequence[RequestName], least: int) -> str:
+    """Say that the requests of a claim take more devices than fit into it."""
+    verb = "take" if len(requests) > 1 else "takes"
+    return f"{_named(requests)} {verb} at least {least} devices, more than the {RESULTS_LIMIT} that a claim can hold"
+
+
+def scarce(requests: Sequence[RequestName], wanted: int, fitting: Collection[DeviceId]) -> str:
+    """Say that requests want more devices together than fit any of them."""
+    return f"{_named(requests)} want {count(wanted, 'device')} together, only {len(fitting)} fit: {_devices(fitting)}"
+
+
+def clash(requests: Sequence[RequestName], refused: Mapping[Check, int]) -> str:
+    """Say that devices fit the requests, though not all at once, and what they were turned down for."""
     why = f": {tallied(refused)}" if refused else ""
-    return f"{many} {names} cannot be had together, though devices fit one by one{why}"
+    if len(requests) == 1:
+        return f"the devices of {_named(requests)} cannot be had together, though they fit one by one{why}"
+    return f"{_named(requests)} cannot be had together, though devices fit one by one{why}"
 
 
 def count(number: int, what: str) -> str:
@@ -99,9 +116,14 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def _devices(devices: Iterable[tuple[str, str, str]]) -> str:
+def _devices(devices: Iterable[DeviceId]) -> str:
     names = sorted(device[2] for device in devices)
     return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+
+
+def _named(requests: Sequence[RequestName]) -> str:
+    many = "requests" if len(requests) > 1 else "request"
+    return f"{many} {listed([_short(each, requests) for each in requests])}"
 
 
 def _short(request: RequestName, beside: Sequence[RequestName]) -> str:
