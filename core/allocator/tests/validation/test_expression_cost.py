@@ -67,6 +67,24 @@ def test_an_expression_that_may_cost_more_than_a_million_is_refused() -> None:
     ]
 
 
+FORMATTED = '"%s".format([device.driver])'
+
+
+@pytest.mark.parametrize(("expression", "refused"), [
+    (f'{FORMATTED}.contains("a")', True),
+    (f'{FORMATTED}.matches("a")', True),
+    (f'{FORMATTED}.lowerAscii() == "a"', True),
+    (f"{FORMATTED} < {FORMATTED}", True),
+    (f'{FORMATTED} == "a"', False),
+    (f"{FORMATTED}.size() > 1", False),
+])  # fmt: skip
+def test_a_formatted_text_has_no_known_size_so_what_scans_all_of_it_is_refused(expression: str, refused: bool) -> None:
+    """cel-go bounds no result of ``format`` (``checker/cost.go``); a comparison ends with the shorter text."""
+    path = "spec.devices.requests[0].exactly.selectors[0].cel.expression"
+    wanted = [f"{path}: Forbidden: too complex, exceeds cost limit"] if refused else []
+    assert told(claim(request(selectors=[selector(expression)]))) == wanted
+
+
 def deriving(count: int) -> Json:
     """A claim with derived attributes that cost 455,551 each."""
     names = [f"a.b/c{number}" for number in range(count)]

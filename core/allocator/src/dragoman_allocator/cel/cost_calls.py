@@ -77,6 +77,11 @@ def _scan_target(_: str, target: Operand | None, __: list[Operand]) -> Estimate 
     return None if target is None else Estimate(target.sized.times(SCAN), target.sized)
 
 
+def _format(_: str, target: Operand | None, __: list[Operand]) -> Estimate | None:
+    """Give the price of reading the template; the text that comes of it may be of any size."""
+    return None if target is None else Estimate(target.sized.times(SCAN))
+
+
 def _list_function(*, includes: bool = False) -> Price:
     def price(_: str, target: Operand | None, __: list[Operand]) -> Estimate | None:
         if target is None:
@@ -290,7 +295,7 @@ PRICES: Final = Prices(
         "_==_": _equal,
     },
     standard={
-        "string_format": _scan_target,
+        "string_format": _format,
         "string_to_bytes": _converted(lambda least: least, lambda most: most * 4),
         "bytes_to_string": _converted(lambda least: least // 4, lambda most: most),
         "strings_quote": _converted(lambda least: least + 2, lambda most: most * 2 + 2),
