@@ -25,6 +25,8 @@ def test_attributes_and_capacities_may_not_be_called(name: str) -> None:
 
 @pytest.mark.parametrize(("driver", "error"), [
     ("DRA.example.com", []),
+    ("\u0130.\u212a", []),  # the server's lower case makes ASCII letters of both
+    ("\u017f", [("spec.driver", "Invalid")]),
     ("a_b", [("spec.driver", "Invalid")]),
     ("", [("spec.driver", "Required")]),
     ("a" * 64, [("spec.driver", "TooLong")]),

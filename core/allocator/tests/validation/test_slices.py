@@ -134,6 +134,12 @@ def test_versions_are_strict(version: str) -> None:
     ]
 
 
+def test_numbers_of_versions_have_no_limit_but_that_of_the_text() -> None:
+    """The API looks at the form only; a number beyond 64 bits is refused where the version is read."""
+    large = {"version": f"{2**64}.0.{'9' * 41}"}
+    assert told(slice_(device(attributes={"a": large, "b": {"versions": [large["version"]]}}))) == []
+
+
 NODES = {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}]}
 TWO_TERMS = {"nodeSelectorTerms": NODES["nodeSelectorTerms"] * 2}
 

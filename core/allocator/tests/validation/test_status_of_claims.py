@@ -10,7 +10,7 @@ from dragoman_allocator.errors import InvalidInput
 from dragoman_allocator.features import Features
 from dragoman_allocator.validation import check
 
-from .apiobjects import ALL, DRIVER, SHARE, Json, allocated, claim, consumer, fields, request, result, stored
+from .apiobjects import ALL, DRIVER, SHARE, Json, allocated, claim, consumer, fields, request, result, stored, told
 
 DELETED = "2024-01-01T00:00:00Z"
 
@@ -100,6 +100,30 @@ def test_results_name_requests_of_the_claim() -> None:
 def test_network_data(data: Json, error: list[tuple[str, str]]) -> None:
     found = written(allocated(result(), devices=[report(networkData=data)]))
     assert found == [(f"status.devices[0].networkData.{where}", kind) for where, kind in error]
+
+
+@pytest.mark.parametrize(("address", "canonical"), [
+    ("00001::/64", "1::/64"),
+    ("2001:db8:0:00::01/064", "2001:db8::1/64"),
+    ("::ffff:010.2.3.004/120", "10.2.3.4/24"),
+    ("010.0.0.1/08", "10.0.0.1/8"),
+])  # fmt: skip
+def test_zeros_in_front_make_an_address_one_that_is_not_canonical(address: str, canonical: str) -> None:
+    claimed = stored(claim(request()))
+    status = allocated(result(), devices=[report(networkData={"ips": [address]})])
+    path, form = "status.devices[0].networkData.ips[0]", f'must be in canonical form ("{canonical}")'
+    assert told({**claimed, "status": status}, claimed, subresource="status") == [
+        f'{path}: Invalid value: "{address}": {form}'
+    ]
+
+
+@pytest.mark.parametrize(("year", "error"), [
+    ("0000", []),
+    ("0001", [("status.devices[0].conditions[0].lastTransitionTime", "Required")]),
+])  # fmt: skip
+def test_the_zero_time_is_that_of_the_year_one(year: str, error: list[tuple[str, str]]) -> None:
+    condition = {"type": "Ready", "status": "True", "reason": "Ok", "lastTransitionTime": f"{year}-01-01T00:00:00Z"}
+    assert written(allocated(result(), devices=[report(conditions=[condition])])) == error
 
 
 def test_conditions_of_a_device() -> None:

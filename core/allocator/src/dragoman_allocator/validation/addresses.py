@@ -25,14 +25,11 @@ def interface(value: str, path: str) -> Errors:
 
 
 def _address(text: str) -> IPv4Address | IPv6Address | None:
-    """Read an address; IPv4 parts may have zeros in front, as the API server reads them."""
+    """Read an address; its parts may have any number of zeros in front, as the API server reads them."""
     if not text.isascii() or "%" in text:
         return None
-    head, colon, tail = text.rpartition(":")
-    if "." in tail:
-        tail = ".".join(part.lstrip("0") or "0" if re.fullmatch("[0-9]+", part) else part for part in tail.split("."))
     try:
-        return ip_address(head + colon + tail)
+        return ip_address(re.sub("(?<![0-9a-fA-F])0+(?=[0-9a-fA-F])", "", text))
     except ValueError:
         return None
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from dragoman_allocator import names, semver
-from dragoman_allocator.errors import InvalidInput
 from dragoman_allocator.features import Features
 from dragoman_allocator.objects.meta import JsonObject
 from dragoman_allocator.validation import allocatable, formats, nodes, policies, tolerations
@@ -126,11 +125,9 @@ def _text(value: str, path: str) -> Errors:
 
 
 def _version(value: str, path: str) -> Errors:
-    try:
-        semver.parse(value)
-    except InvalidInput:
-        return [invalid(path, value, "must be a string compatible with semver.org spec 2.0.0"), *_text(value, path)]
-    return _text(value, path)
+    text = "must be a string compatible with semver.org spec 2.0.0"
+    errors = [] if semver.is_version(value) else [invalid(path, value, text)]
+    return errors + _text(value, path)
 
 
 def counters(value: JsonObject, path: str) -> Errors:

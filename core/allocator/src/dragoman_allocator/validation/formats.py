@@ -44,7 +44,7 @@ def driver(value: str, path: str) -> Errors:
     if not value:
         return [required(path)]
     errors = [too_long(path, names.DRIVER_LENGTH)] if names.size(value) > names.DRIVER_LENGTH else []
-    return errors + complaints(path, value, names.subdomain(value.lower()))
+    return errors + complaints(path, value, names.subdomain(names.lowered(value)))
 
 
 def driver_covered(value: str, path: str) -> Errors:

@@ -12,6 +12,10 @@ _PARTS: Final = (
     (":", ":"), (r"\d{2}", "04"), (":", ":"), (r"\d{2}(?:[.,]\d+)?", "05"), (r"Z|[+-]\d{2}:\d{2}", "Z07:00"),
 )  # fmt: skip
 
+_CYCLE: Final = 400
+"""Years after which the calendar repeats; year 0, which Python does not have, is like year 400."""
+_CYCLE_SECONDS: Final = 146_097 * 86_400
+
 
 class Instant(int):
     """Nanoseconds since 1970; false for the zero time, which is the year 1."""
@@ -45,10 +49,12 @@ def _nanoseconds(text: str, values: list[str]) -> int:
     if not 1 <= month <= 12:
         raise ValueError(f'parsing time "{text}": month out of range')
     try:
-        at = datetime(max(year, 1), month, day, hour, minute, int(second), tzinfo=UTC)
+        at = datetime(year or _CYCLE, month, day, hour, minute, int(second), tzinfo=UTC)
     except ValueError:
         raise ValueError(f'parsing time "{text}": day out of range') from None
     whole = int((at - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds())
+    if year == 0:
+        whole -= _CYCLE_SECONDS
     return (whole - _offset(values[11])) * 10**9 + int(fraction[:9].ljust(9, "0"))
 
 

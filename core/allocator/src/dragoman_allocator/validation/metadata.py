@@ -143,7 +143,7 @@ def check_annotations(meta: JsonObject, path: str) -> Errors:
     errors: Errors = []
     found = meta.get("annotations", {})
     for key in found:
-        errors += complaints(path, key, names.label_key(key.lower()), "format=k8s-label-key")
+        errors += complaints(path, key, names.label_key(names.lowered(key)), "format=k8s-label-key")
     if sum(names.size(key) + names.size(value) for key, value in found.items()) > ANNOTATIONS_SIZE:
         errors.append(too_long(path, ANNOTATIONS_SIZE))
     return errors
