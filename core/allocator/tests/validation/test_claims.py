@@ -124,6 +124,17 @@ def test_parameters_are_objects_of_up_to_10_kib(parameters: Any, error: list[str
     assert told(claim(config=[configured(parameters)])) == [f"{path}: {text}" for text in error]
 
 
+@pytest.mark.parametrize(("expression", "fault"), [
+    ("int('x') == 1", "type conversion error from 'string' to 'int'"),
+    ("uint(-1) == 1u", "unsigned integer overflow"),
+])  # fmt: skip
+def test_a_fault_in_constants_is_an_internal_error(expression: str, fault: str) -> None:
+    """The API server words it so: the expression is good, but no program can be made of it."""
+    assert told(claim(request(selectors=[selector(expression)]))) == [
+        f"{SPEC}.requests[0].exactly.selectors[0].cel.expression: Internal error: program instantiation failed: {fault}"
+    ]
+
+
 def test_expressions_have_up_to_10_kib() -> None:
     longest = "true" + " " * (10_240 - 4)
     assert told(claim(request(selectors=[selector(longest)]))) == []

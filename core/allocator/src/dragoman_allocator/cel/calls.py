@@ -7,7 +7,7 @@ from typing import Any
 
 from dragoman_allocator.cel.attributes import Evaluate
 from dragoman_allocator.cel.costs import Frame, Price, size
-from dragoman_allocator.cel.errors import CompileError, EvaluationError, no_such_overload
+from dragoman_allocator.cel.errors import EvaluationError, ProgramError, no_such_overload
 from dragoman_allocator.cel.functions import Function, Overload, Run
 from dragoman_allocator.cel.operators import WRAPPERS, Members, equal
 from dragoman_allocator.cel.regexes import InvalidPattern, compiled
@@ -224,13 +224,13 @@ def implementation(function: Function, overload: str | None, constants: Sequence
     """Give what runs a call: one overload if the checker found one, else whichever takes the values.
 
     ``constants`` are arguments known already (``MISSING`` if not); a constant regular expression is compiled here.
-    Raises ``CompileError``.
+    Raises ``ProgramError``.
     """
     if function.name in _PATTERNS and type(constants[1]) is str:
         try:
             compiled(constants[1])
         except InvalidPattern as error:
-            raise CompileError(f"program instantiation failed: {error}") from None
+            raise ProgramError(f"program instantiation failed: {error}") from None
     if function.run is not None:
         return function.run
     candidates = [o for o in function.overloads if o.run is not None and (overload is None or o.id == overload)]

@@ -16,6 +16,13 @@ class RefusedError(CompileError):
     """
 
 
+class ProgramError(CompileError):
+    """The expression compiles, but a fault in its constants leaves no program; Kubernetes calls that an internal error.
+
+    The text begins with "program instantiation failed".
+    """
+
+
 class EvaluationError(AllocatorError):
     """The expression has no value for this device, for instance because an attribute is missing."""
 

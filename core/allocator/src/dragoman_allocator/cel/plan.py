@@ -14,7 +14,7 @@ from typing import Any, Final
 from dragoman_allocator.cel import calls, folds
 from dragoman_allocator.cel.attributes import Attribute, Evaluate, Step, valid_key
 from dragoman_allocator.cel.costs import NEW_LIST, NEW_MAP, Frame, price_of
-from dragoman_allocator.cel.errors import Abort, CompileError, EvaluationError
+from dragoman_allocator.cel.errors import Abort, EvaluationError, ProgramError
 from dragoman_allocator.cel.functions import Function
 from dragoman_allocator.cel.operators import Members
 from dragoman_allocator.cel.syntax import Call, Fold, Ident, ListNode, Literal, MapNode, Node, Select
@@ -85,7 +85,7 @@ class Planner:
         }
 
     def plan(self, node: Node) -> Plan:
-        """Plan a part. Raises ``CompileError`` for a fault in constants."""
+        """Plan a part. Raises ``ProgramError`` for a fault in constants."""
         found = self._plans.get(id(node))
         if found is None:
             found = self._plans[id(node)] = self._visit[type(node)](node)
@@ -212,8 +212,8 @@ class Planner:
         return Plan(folds.loop_over_entries(over, (accumulator, first, second), condition, step, result))
 
 
-def _unplanned(message: str) -> CompileError:
-    return CompileError(f"program instantiation failed: {message}")
+def _unplanned(message: str) -> ProgramError:
+    return ProgramError(f"program instantiation failed: {message}")
 
 
 def _fold_constant(planned: Plan) -> Plan:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from dragoman_allocator import names
+from dragoman_allocator.cel.errors import ProgramError
 from dragoman_allocator.errors import InvalidInput
-from dragoman_allocator.validation.errors import Errors, forbidden, invalid, too_long
+from dragoman_allocator.validation.errors import INTERNAL, Errors, FieldError, forbidden, invalid, too_long
 
 EXPRESSION_SIZE: Final = 10 * 1024
 EXPRESSION_COST: Final = 1_000_000
@@ -53,5 +54,7 @@ class Budget:
             return 0, [too_long(path, EXPRESSION_SIZE)]
         try:
             return self.compiler.cost(expression, derived=derived), []
+        except ProgramError as error:
+            return 0, [FieldError(path, INTERNAL, str(error), None)]
         except InvalidInput as error:
             return 0, [invalid(path, expression, str(error))]
