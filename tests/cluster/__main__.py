@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import yaml
 from loguru import logger
 
 from dragoman.kubelet.environment import prepare_environment
 from tests.cluster import agent as agents
-from tests.cluster import build, cgroups, objects, runtime
+from tests.cluster import build, cgroups, image, objects, runtime
 from tests.cluster.agent import Agent
 from tests.cluster.node import Node
 from tests.cluster.spaces import Spaces
@@ -23,6 +26,11 @@ from tests.cluster.tools import Failed, environment
 from tests.cluster.waiting import until
 
 DISK = Path("/tmp/dragoman-cluster")
+_FORWARDED: Mapping[str, str] = {
+    "kubectl": "talk to it",
+    "exec": "run a program on it",
+    "dragoman": "ask its agent, or its API server",
+}
 
 
 def main() -> None:
@@ -35,16 +43,19 @@ def main() -> None:
     words.add_parser("down", help="end it; nothing is left")
     words.add_parser("record", help="write the golden files of the tests of the wire anew, from a node of its own")
     words.add_parser("bench", help="measure the agent on a node of its own")
-    for name, what in (("kubectl", "talk to it"), ("exec", "run a program on it"), ("dragoman", "ask its agent")):
-        words.add_parser(name, help=what, add_help=False, prefix_chars="\0").add_argument("rest", nargs="*")
-    given = parser.parse_args()
+    for name, what in _FORWARDED.items():
+        words.add_parser(name, help=what)
+    # What follows these words is for the program, also its --help and --.
+    given = parser.parse_args(sys.argv[1:2] if _FORWARDED.keys() & sys.argv[1:2] else None)
     try:
-        sys.exit(_do(given))
+        sys.exit(_do(given, sys.argv[2:]))
     except Failed as error:
         sys.exit(str(error))
+    except KeyboardInterrupt:
+        sys.exit(128 + signal.SIGINT)
 
 
-def _do(given: argparse.Namespace) -> int:
+def _do(given: argparse.Namespace, rest: Sequence[str]) -> int:
     match given.word:
         case "build":
             _say(f"{build.programs()}\n{runtime.installed()}")
@@ -63,11 +74,12 @@ def _do(given: argparse.Namespace) -> int:
 
             return bench.bench()
         case "kubectl":
-            return _on_node(str(build.programs() / "kubectl"), f"--kubeconfig={DISK / 'admin.kubeconfig'}", *given.rest)
+            return _on_node(str(build.programs() / "kubectl"), *rest)
         case "dragoman":
-            return _on_node(sys.executable, "-m", "dragoman", "--config", str(DISK / "agent.yaml"), *given.rest)
+            settings = ["--config", str(DISK / "agent.yaml")] if (DISK / "agent.yaml").exists() else []
+            return _on_node(sys.executable, "-m", "dragoman", *settings, *rest)
         case "exec":
-            return _on_node(*given.rest)
+            return _on_node(*rest)
     return 0
 
 
@@ -75,19 +87,41 @@ def _up(*, with_agent: bool) -> None:
     if DISK.exists():
         raise Failed(f"{DISK} is there: a node runs, or did not end well; python -m tests.cluster down")
     DISK.mkdir()
-    node = Node(DISK, lease=False)
+    node = None
+    try:
+        node = Node(DISK, lease=False)
+        _start(node, with_agent=with_agent)
+    except BaseException as error:
+        if isinstance(error, AssertionError) and (DISK / "state.json").exists():
+            raise Failed(f"{error}\nThe logs are in {DISK / 'logs'}; python -m tests.cluster down ends it") from error
+        if node:
+            node.stop()
+        _down()
+        raise
+    _say(f"Kubernetes {build.version()} runs; its logs are in {DISK / 'logs'}")
+    _say("Classes: " + ", ".join(agents.POOLS) + f". There is no registry: the image of all pods is {image.BUSYBOX}")
+    _say(f"Next: python -m tests.cluster kubectl apply -f {DISK / 'example.yaml'}")
+
+
+def _start(node: Node, *, with_agent: bool) -> None:
     node.start()
     agents.install(node)
     for pool in agents.POOLS:
         node.api.apply(objects.device_class(pool))
+    parameters = objects.config({"podIfName": "net1", "addresses": ["192.0.2.10/24"]}, "net")
+    example = [
+        objects.template("example", objects.request("net", agents.POOLS[0]), config=[parameters]),
+        objects.pod("example", objects.of_template("example")),
+    ]
+    (DISK / "example.yaml").write_text(yaml.safe_dump_all(example, sort_keys=False))
     if with_agent:
         Agent(node).start()
-    _say(f"Kubernetes {build.version()} runs; its logs are in {DISK / 'logs'}")
-    _say("Classes: " + ", ".join(agents.POOLS) + ". Next: python -m tests.cluster kubectl get resourceslices")
 
 
 def _down() -> None:
     state = DISK / "state.json"
+    if not DISK.exists():
+        _say("no node runs")
     if state.exists():
         known = json.loads(state.read_text())
         process = Path(f"/proc/{known['pid']}")
@@ -103,9 +137,14 @@ def _on_node(*command: str) -> int:
     if not state.exists():
         raise Failed("no node runs: python -m tests.cluster up")
     process: subprocess.Popen[bytes] = Spaces(json.loads(state.read_text())["pid"]).start(
-        command, at=Path.cwd(), env=environment()
+        command, at=Path.cwd(), env=environment(KUBECONFIG=str(DISK / "admin.kubeconfig"))
     )
-    return process.wait()
+    signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+    while True:
+        # Ctrl-C is for the program, which hears it as well.
+        with contextlib.suppress(KeyboardInterrupt):
+            code = process.wait()
+            return code if code >= 0 else 128 - code
 
 
 def _quietly() -> None:
