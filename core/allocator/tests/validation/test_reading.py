@@ -70,6 +70,34 @@ def test_unknown_fields_are_told_with_their_path() -> None:
     assert check(found).unknown == ["spec.devices[0].capacity.c.Value", "spec.bogus"]
 
 
+@pytest.mark.parametrize(("written", "twice", "paths"), [
+    ('"driver":', '"driver": "a", "driver":', ["spec.driver"]),
+    ('"spec":', '"spec": null, "spec":', ["spec"]),
+    ('"kind":', '"kind": "Pod", "kind":', ["kind"]),
+    ('"int":', '"int": 1, "int": 2, "int":', ["spec.devices[0].attributes.a.int"]),
+    ('"a":', '"a": {"bool": true}, "a":', ["spec.devices[0].attributes.a"]),
+    ('"driver":', '"\\u0064river": "a", "driver":', ["spec.driver"]),
+    ('"driver":', '"bogus": {"a": 1, "a": 2}, "Driver": 1, "driver":', []),
+])  # fmt: skip
+def test_members_that_stand_twice_are_told_with_their_path(written: str, twice: str, paths: list[str]) -> None:
+    """The API server's decoder tells them as it tells unknown fields; of those it tells no repetition."""
+    text = json.dumps(slice_(device(attributes={"a": {"int": 1}})))
+    assert check(text.replace(written, twice, 1).encode()).repeated == paths
+
+
+def test_parameters_may_repeat_members() -> None:
+    text = json.dumps(class_(config=[{"opaque": {"driver": "a.b", "parameters": {"k": 1}}}]))
+    assert check(text.replace('"k": 1', '"k": 1, "k": 2').encode()).repeated == []
+
+
+def test_a_line_answers_what_stands_twice() -> None:
+    line = json.dumps({"object": slice_(extra=1)}).replace('"driver":', '"driver": "a", "driver":')
+    assert answer(Line(line.encode()))["strictErrors"] == [
+        'duplicate field "spec.driver"',
+        'unknown field "spec.extra"',
+    ]
+
+
 def test_only_the_first_hundred_unknown_fields_are_told() -> None:
     spec: Json = {f"k{number:03}": 1 for number in reversed(range(150))}
     found = slice_(**spec)

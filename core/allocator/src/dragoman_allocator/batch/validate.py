@@ -33,8 +33,10 @@ def answer(line: Line) -> JsonObject:
     except DecodeError as error:
         return {"errors": [], "decodeError": str(error)}
     answers: JsonObject = {"errors": [_row(error) for error in report.errors]}
-    if report.unknown:
-        answers["strictErrors"] = sorted(f'unknown field "{path}"' for path in report.unknown)
+    told = [f'unknown field "{path}"' for path in report.unknown]
+    told += [f'duplicate field "{path}"' for path in report.repeated]
+    if told:
+        answers["strictErrors"] = sorted(told)
     return answers
 
 

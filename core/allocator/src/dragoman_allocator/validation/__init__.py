@@ -29,10 +29,14 @@ Object = JsonObject | bytes | memoryview
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What is wrong with an object: errors about fields, in order, and paths of fields that the API does not know."""
+    """What is wrong with an object: errors about fields, in order, and paths of fields that strict decoding refuses.
+
+    Those are fields that the API does not know, and fields or keys that stand twice in the text.
+    """
 
     errors: list[FieldError] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
+    repeated: list[str] = field(default_factory=list)
 
 
 def check(
@@ -56,7 +60,8 @@ def check(
     setting = Setting(gates, CelCompiler(gates), admin)
     by_hand = strategy(reading.kind, subresource).check(new, stored, setting)
     walk = Walk(table(reading.version), gates, stored is not None)
-    return Report(merged(by_hand, walk.struct(reading.kind, "", new, stored)), reading.unknown)
+    errors = merged(by_hand, walk.struct(reading.kind, "", new, stored))
+    return Report(errors, reading.unknown, reading.repeated)
 
 
 def validate(

@@ -18,6 +18,7 @@ from dragoman_allocator.errors import InvalidInput
 from dragoman_allocator.objects.meta import JsonObject
 from dragoman_allocator.quantity import InvalidQuantity, parse_text
 from dragoman_allocator.validation.instants import Instant
+from dragoman_allocator.validation.repetitions import repeated
 from dragoman_allocator.validation.types import CORE, GROUP, KINDS, Schema, Type, schema
 
 _MEMBERS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -27,8 +28,8 @@ _BOUNDS: Final = {"int64": 63, "int32": 31}
 _INLINE: Final = {"opaque": "DeviceConfiguration"}
 
 
-MOST_UNKNOWN: Final = 100
-"""Unknown fields that are told, in the order of the text."""
+MOST_TOLD: Final = 100
+"""Unknown fields that are told, in the order of the text, and as many that stand twice."""
 
 
 class DecodeError(InvalidInput):
@@ -45,12 +46,13 @@ class Json(bytes):
 
 @dataclass(slots=True)
 class Reading:
-    """A decoded object: the fields of ``value``, and paths of fields that are not known, in the order of the text."""
+    """A decoded object: the fields of ``value``, and paths of fields that are not known or stand twice, by the text."""
 
     kind: str
     version: str
     value: JsonObject
     unknown: list[str] = field(default_factory=list)
+    repeated: list[str] = field(default_factory=list)
 
 
 def read(text: bytes | memoryview) -> Reading:
@@ -61,8 +63,10 @@ def read(text: bytes | memoryview) -> Reading:
     value = reader.struct(raw, kind, _Place())
     if reader.mismatch:
         raise DecodeError(reader.mismatch)
-    unknown = [] if version == CORE else list(dict.fromkeys(reader.unknown))
-    return Reading(kind, version, value, unknown[:MOST_UNKNOWN])
+    if version == CORE:
+        return Reading(kind, version, value)
+    unknown = list(dict.fromkeys(reader.unknown))[:MOST_TOLD]
+    return Reading(kind, version, value, unknown, repeated(bytes(raw), kind, schema(version))[:MOST_TOLD])
 
 
 def _identity(raw: msgspec.Raw) -> tuple[str, str]:
