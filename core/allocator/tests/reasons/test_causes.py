@@ -138,3 +138,24 @@ def test_values_that_a_request_derives_are_those_that_a_constraint_compares() ->
     assert cause(cluster, claim(asked, constraints=[match("x/n")])) == (
         "no choice of devices for request r satisfies constraint #0, matchAttribute x/n (r has 0, 1)"
     )
+
+
+@pytest.mark.parametrize("allocated", [[], [shared("p1/d1", {"bw": "4"})]], ids=["free", "shared"])
+def test_capacity_that_a_device_never_has_is_not_called_used(allocated: list[Json]) -> None:
+    cluster = Cluster([slice_("s", shareable("d1", {"bw": "10"}))], allocated)
+    (request,) = explained(cluster, claim(req("r", capacity={"bw": "20"}))).requests
+    assert texts(request) == {"d1": ["capacity bw: 20 asked for, the device has 10"]}
+    assert request.tally == {Check.CAPACITY_UNFIT: 1}
+    assert request.devices[0].findings[0].data == {"capacity": "bw", "asked": "20", "total": "10"}
+
+
+def test_counters_that_a_pool_never_has_are_nobodys_fault() -> None:
+    devices = [
+        device(name, consumesCounters=[consumes("mem", total=need)]) for name, need in (("d1", "9"), ("d2", "3"))
+    ]
+    counters = slice_("s0", count=2, sharedCounters=[counter_set("mem", total="4")])
+    cluster = Cluster([counters, slice_("s1", *devices, count=2)], [held("p1/d2")])
+    (request,) = explained(cluster, claim(req("r"))).requests
+    assert texts(request)["d1"] == ["counter total of mem: 9 needed, the pool has 4"]
+    (finding,) = request.devices[0].findings
+    assert "holders" not in finding.data

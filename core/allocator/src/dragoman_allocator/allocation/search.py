@@ -280,7 +280,7 @@ class Search:
             elif amounts is None and (amounts := selection.settle(position - 1, target)) is None:
                 continue
             elif not amounts.fit(use):
-                failed = Check.CAPACITY_USED
+                failed = Check.CAPACITY_USED if amounts.fit_alone() else Check.CAPACITY_UNFIT
             elif device.skips and self._refuse_skips:
                 failed = Check.NODE_OPERATIONS
             else:

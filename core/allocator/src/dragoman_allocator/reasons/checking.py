@@ -129,20 +129,22 @@ class Checking:
 
     def _used(self, device: DeviceRecord, amounts: Amounts) -> Iterator[Finding]:
         held = self._facts.holders(device.id)
-        # A request for all devices leaves out those that could not serve it if they were free.
-        unwanted = self._takes_all and not (self._facts.rules.fixed and amounts.fit_alone())
+        # Before 1.37, a request for all devices left out those whose capacity others use.
+        check = Check.CAPACITY_UNFIT if self._takes_all and not self._facts.rules.fixed else Check.CAPACITY_USED
         for name, taken in amounts.taken:
             total = parse((device.spec.capacity or {})[name].value)
             free = total - parse(f"{device.use.consumed.get(name, 0)}n")
-            if taken <= free.nanos:
-                continue
             asked = amounts.recorded[name]
-            text = f"capacity {name}: {asked} asked for, {free.text} of {total.text} free"
-            yield Finding(
-                check=Check.CAPACITY_UNFIT if unwanted else Check.CAPACITY_USED,
-                text=f"{text}, shared by {_named(held)}" if held else text,
-                data={"capacity": name, "asked": asked, "free": free.text, "total": total.text, **_holders(held)},
-            )
+            text, data = f"capacity {name}: {asked} asked for", {"capacity": name, "asked": asked, "total": total.text}
+            if taken > total.nanos:
+                yield Finding(check=Check.CAPACITY_UNFIT, text=f"{text}, the device has {total.text}", data=data)
+            elif taken > free.nanos:
+                text += f", {free.text} of {total.text} free"
+                yield Finding(
+                    check=check,
+                    text=f"{text}, shared by {_named(held)}" if held else text,
+                    data={**data, "free": free.text, **_holders(held)},
+                )
 
     def _counters(self, device: DeviceRecord, pool: Pool) -> Iterator[Finding]:
         if not device.consumes:
@@ -170,18 +172,22 @@ class Checking:
         users = [other.id for other in pool.counters.charges if other.use.allocated]
         held = [holder for user in users for holder in self._facts.holders(user)]
         for short in self._facts.shortages(device, pool.counters):
-            where = f"counter {short.counter} of {short.counter_set}"
-            text = f"{where}: {short.needed} needed, {short.left} left"
+            text = f"counter {short.counter} of {short.counter_set}: {short.needed} needed"
+            data = {
+                "counterSet": short.counter_set,
+                "counter": short.counter,
+                "needed": short.needed,
+                "left": short.left,
+                "total": short.total,
+            }
+            if short.for_ever:
+                yield Finding(check=Check.COUNTERS, text=f"{text}, the pool has {short.total}", data=data)
+                continue
+            text += f", {short.left} left"
             yield Finding(
                 check=Check.COUNTERS,
                 text=f"{text}, devices in use by {_named(held)}" if held else text,
-                data={
-                    "counterSet": short.counter_set,
-                    "counter": short.counter,
-                    "needed": short.needed,
-                    "left": short.left,
-                    **_holders(held),
-                },
+                data={**data, **_holders(held)},
             )
 
     def _taints(self, device: DeviceRecord) -> Iterator[Finding]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dragoman_allocator.allocation import DeviceId
@@ -18,12 +18,14 @@ from dragoman_allocator.quantity import Quantity, parse
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shortage:
-    """A counter that would fall below zero; amounts as the API prints them."""
+    """A counter that would fall below zero, ``for_ever``: also if nobody used it; amounts as the API prints them."""
 
     counter_set: str
     counter: str
     needed: str
     left: str
+    total: str
+    for_ever: bool
 
 
 class Facts:
@@ -74,32 +76,44 @@ class Facts:
 
     def shortages(self, device: DeviceRecord, ledger: CounterLedger) -> list[Shortage]:
         """Give the counters of the pool that would be short with the device, also those that it does not consume."""
-        left = self._left(device, ledger)
+        totals = self._totals(device)
+        left = _left(totals, ledger)
         needed: dict[tuple[str, str], Quantity] = {}
         for part in device.spec.consumes_counters or ():
             for name, counter in (part.counters or {}).items():
                 needed[part.counter_set, name] = parse(counter.value)
         return [
-            Shortage(counter_set=key[0], counter=key[1], needed=needed.get(key, _ZERO).text, left=amount.text)
-            for key, amount in left.items()
-            if needed.get(key, _ZERO) > amount
+            Shortage(
+                counter_set=key[0],
+                counter=key[1],
+                needed=amount.text,
+                left=left[key].text,
+                total=total.text,
+                for_ever=amount > total,
+            )
+            for key, total in totals.items()
+            if (amount := needed.get(key, _ZERO)) > left[key]
         ]
 
-    def _left(self, device: DeviceRecord, ledger: CounterLedger) -> dict[tuple[str, str], Quantity]:
+    def _totals(self, device: DeviceRecord) -> dict[tuple[str, str], Quantity]:
         generation = device.slice.spec.pool.generation
-        left = {
+        return {
             (counters.name, name): parse(counter.value)
             for part in self.slices.get(device.id[:2], ())
             if part.spec.pool.generation == generation
             for counters in part.spec.shared_counters or ()
             for name, counter in (counters.counters or {}).items()
         }
-        for other in ledger.charges:
-            if other.use.allocated:
-                for part in other.spec.consumes_counters or ():
-                    for name, counter in (part.counters or {}).items():
-                        left[part.counter_set, name] -= parse(counter.value)
-        return left
+
+
+def _left(totals: Mapping[tuple[str, str], Quantity], ledger: CounterLedger) -> dict[tuple[str, str], Quantity]:
+    left = dict(totals)
+    for other in ledger.charges:
+        if other.use.allocated:
+            for part in other.spec.consumes_counters or ():
+                for name, counter in (part.counters or {}).items():
+                    left[part.counter_set, name] -= parse(counter.value)
+    return left
 
 
 _ZERO = parse("0")
