@@ -19,6 +19,7 @@ from dragoman_hookspecs import (
     Device,
     DeviceManager,
     FreeDevice,
+    HostPaths,
     Inventory,
     JsonObject,
     Link,
@@ -31,10 +32,14 @@ from dragoman_hookspecs import (
     Recovered,
     SetupDevice,
 )
+from dragoman_kit import sysctl
 from dragoman_kit.links import snapshot
-from dragoman_kit.netlink import Netlink
+from dragoman_kit.netlink import LinkInfo, Netlink
 
 T = TypeVar("T")
+
+# rtnetlink(7): what the kernel makes for every link that is up.
+_SCOPE_LINK, _PROTO_KERNEL = 253, 2
 
 SHARES = ("5a0c1d52-0000-4000-8000-000000000001", "5a0c1d52-0000-4000-8000-000000000002")
 CLAIMS = ("c1a10000-0000-4000-8000-000000000001", "c1a10000-0000-4000-8000-000000000002")
@@ -57,17 +62,23 @@ class Bench:
 
     @classmethod
     def of(cls, descriptor: DeviceManager, settings: object, folder: Path, limit: float) -> Bench:
-        """Make the manager's object as core does."""
+        """Make the manager's object and start it, as core does. An earlier life is not stopped: it was killed."""
         context = Context(node_name="node-1", driver_name="net.example.com", state_dir=folder, cdi_dir=folder)
-        return cls(manager=descriptor.create(context, settings), limit=limit)
+        bench = cls(manager=descriptor.create(context, settings), limit=limit)
+        if bench.has("start"):
+            bench.call("start")
+        return bench
 
     def has(self, hook: str) -> bool:
         """Tell whether the manager has an optional hook."""
         return hasattr(self.manager, hook)
 
     def call(self, hook: str, *arguments: object) -> Any:
-        """Call a hook on a thread of its own, within the limit; the thread must come home."""
-        return within(self.limit, hook, getattr(self.manager, hook), *arguments)
+        """Call a hook on a thread of its own, within the limit; the thread must come home, the arguments stay."""
+        given = repr(arguments)
+        result = within(self.limit, hook, getattr(self.manager, hook), *arguments)
+        assert repr(arguments) == given, f"{hook} changed what it was given"
+        return result
 
     def scan(self) -> Inventory:
         """Scan."""
@@ -89,12 +100,15 @@ class Bench:
         plan = self.plan(allocation)
         return Record(allocation=allocation, plan=plan, prepared=self.setup(allocation, plan))
 
-    def attach(self, record: Record, netns: Netns) -> Record:
-        """Take the snapshot and attach; what the ledger holds then."""
+    def remember(self, record: Record) -> Record:
+        """Take the snapshot, as before each attach; what the ledger holds then."""
         assert record.prepared is not None
         assert isinstance(record.prepared.target, Link)
-        taken = durable(within(self.limit, "snapshot", snapshot, record.prepared.target))
-        record = replace(record, snapshot=taken)
+        return replace(record, snapshot=durable(within(self.limit, "snapshot", snapshot, record.prepared.target)))
+
+    def attach(self, record: Record, netns: Netns) -> Record:
+        """Take the snapshot and attach; what the ledger holds then."""
+        record = self.remember(record)
         attached: Attached = self.call("attach_device", AttachDevice(record=record, netns=netns))
         return replace(record, attached=replace(attached, state=durable(attached.state)))
 
@@ -144,12 +158,43 @@ def durable(value: Any) -> Any:
 
 
 def host_links() -> Mapping[str, tuple[object, ...]]:
-    """Give the links of the calling thread's namespace with what a manager must not change of foreign ones."""
+    """Give the links of the calling thread's namespace with what a manager must not change of foreign ones.
+
+    Index, kind, MAC, MTU, whether it is up, alias, master, and then what else there is of it. The policy rules stand
+    with the loopback link.
+    """
     with Netlink() as netlink:
         return {
-            link.name: (link.index, link.kind, link.mac, link.mtu, link.up, link.alias, link.master)
+            link.name: (
+                *(link.index, link.kind, link.mac, link.mtu, link.up, link.alias, link.master),
+                *(link.altnames, link.flags, link.group, link.queue_length),
+                *(_settings(link), _addresses(netlink, link), _routes(netlink, link)),
+                _rules(netlink) if link.name == "lo" else [],
+            )
             for link in netlink.links()
         }
+
+
+def _rules(netlink: Netlink) -> list[str]:
+    # Whether the link that a rule names is there is in its flags.
+    return sorted(repr({key: value for key, value in rule.items() if key != "flags"}) for rule in netlink.rules())
+
+
+def _settings(link: LinkInfo) -> object:
+    return sysctl.differing(HostPaths().proc, link.name)
+
+
+def _addresses(netlink: Netlink, link: LinkInfo) -> list[str]:
+    """Addresses but for those that the kernel makes, at a time of its own."""
+    entries = [entry for entry in netlink.addresses(link.index) if entry["scope"] != _SCOPE_LINK]
+    return sorted(f"{entry['address']}/{entry['prefixlen']}" for entry in entries)
+
+
+def _routes(netlink: Netlink, link: LinkInfo) -> list[str]:
+    """Routes but for those that the kernel makes."""
+    keys = ("family", "dst", "dst_len", "gateway", "table", "priority", "prefsrc")
+    entries = [entry for entry in netlink.routes(link.index) if entry["proto"] != _PROTO_KERNEL]
+    return sorted(repr([entry.get(key) for key in keys]) for entry in entries)
 
 
 def within(limit: float, what: str, function: Callable[..., T], *arguments: object) -> T:
