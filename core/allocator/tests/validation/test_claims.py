@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from dragoman_allocator.features import Features
+from dragoman_allocator.validation import check
 
 from .apiobjects import DRIVER, Json, claim, fields, request, selector, stored, template, told
 
@@ -122,6 +124,20 @@ def test_capacity_requests_are_not_checked() -> None:
 def test_parameters_are_objects_of_up_to_10_kib(parameters: Any, error: list[str]) -> None:
     path = f"{SPEC}.config[0].opaque.parameters"
     assert told(claim(config=[configured(parameters)])) == [f"{path}: {text}" for text in error]
+
+
+@pytest.mark.parametrize(("number", "good"), [
+    ("1.7976931348623157e308", True),
+    ("1e-400", True),
+    ("1e309", False),
+    ("-" + "1" * 310, False),
+])  # fmt: skip
+def test_numbers_in_parameters_are_ones_of_64_bits(number: str, good: bool) -> None:
+    """The API server reads parameters into Go's ``any``, which makes a ``float64`` of every number."""
+    text = json.dumps(claim(config=[configured({"a": "N"})])).replace('"N"', number)
+    words = f"error parsing data as JSON: json: cannot unmarshal number {number} into Go value of type float64"
+    wanted = [] if good else [f'{SPEC}.config[0].opaque.parameters: Invalid value: "<value omitted>": {words}']
+    assert [str(error) for error in check(text.encode()).errors] == wanted
 
 
 @pytest.mark.parametrize(("expression", "fault"), [

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from math import isinf
 from typing import Final
-
-import msgspec
 
 from dragoman_allocator.objects.meta import JsonObject
 from dragoman_allocator.validation import formats
@@ -30,9 +30,17 @@ def parameters(raw: bytes, path: str, *, stored: bool = False) -> Errors:
     if not stored and len(raw) > PARAMETERS_SIZE:
         return [too_long(path, PARAMETERS_SIZE)]
     try:
-        value = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, RecursionError) as error:
+        value = json.loads(raw, parse_int=_number, parse_float=_number)
+    except (ValueError, RecursionError) as error:
         return [invalid(path, _OMITTED, f"error parsing data as JSON: {error}")]
     if value is None:
         return [required(path)]
     return [] if isinstance(value, dict) else [invalid(path, _OMITTED, "must be a valid JSON object")]
+
+
+def _number(text: str) -> float:
+    """Read a number as the API server does. Raises ``ValueError`` with its text for one that is beyond 64 bits."""
+    number = float(text)
+    if isinf(number):
+        raise ValueError(f"json: cannot unmarshal number {text} into Go value of type float64")
+    return number
