@@ -85,6 +85,28 @@ def test_members_that_stand_twice_are_told_with_their_path(written: str, twice: 
     assert check(text.replace(written, twice, 1).encode()).repeated == paths
 
 
+@pytest.mark.parametrize("written", [b"\xff", rb"\ud800", rb"\udc00", rb"\uDBFF\n", b"\xed\xa0\x80", rb"\\\ud800"])
+def test_what_is_no_text_is_read_as_a_replacement(written: bytes) -> None:
+    """The API server's decoder takes bytes that are not UTF-8 and half a surrogate pair, and reads U+FFFD."""
+    config = [{"opaque": {"driver": "a.b", "parameters": {"k": "TEXT"}}}]
+    good = claim(request(), config=config)
+    good["metadata"] |= {"annotations": {"k": "TEXT"}}
+    assert check(json.dumps(good).encode().replace(b"TEXT", written)).errors == []
+    found = check(json.dumps(slice_(driver="TEXT")).encode().replace(b"TEXT", written)).errors
+    assert [(error.field, error.type) for error in found] == [("spec.driver", "FieldValueInvalid")]
+    assert "\ufffd" in found[0].bad_value
+    unknown = check(json.dumps(slice_(TEXT=1)).encode().replace(b"TEXT", written)).unknown
+    assert len(unknown) == 1
+    assert "\ufffd" in unknown[0]
+
+
+def test_pairs_and_what_looks_like_half_of_one_stay_as_they_are() -> None:
+    text = json.dumps(slice_(driver="TEXT")).encode()
+    assert check(text.replace(b"TEXT", rb"\ud83d\ude00")).errors[0].bad_value == "\U0001f600"
+    assert check(text.replace(b"TEXT", rb"\\ud800")).errors[0].bad_value == r"\ud800"
+    assert check(text.replace(b"TEXT", rb"\ud800\ud83d\ude00")).errors[0].bad_value == "\ufffd\U0001f600"
+
+
 def test_parameters_may_repeat_members() -> None:
     text = json.dumps(class_(config=[{"opaque": {"driver": "a.b", "parameters": {"k": 1}}}]))
     assert check(text.replace('"k": 1', '"k": 1, "k": 2').encode()).repeated == []

@@ -19,6 +19,7 @@ from dragoman_allocator.objects.meta import JsonObject
 from dragoman_allocator.quantity import InvalidQuantity, parse_text
 from dragoman_allocator.validation.instants import Instant
 from dragoman_allocator.validation.repetitions import repeated
+from dragoman_allocator.validation.texts import well_formed
 from dragoman_allocator.validation.types import CORE, GROUP, KINDS, Schema, Type, schema
 
 _MEMBERS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -57,7 +58,7 @@ class Reading:
 
 def read(text: bytes | memoryview) -> Reading:
     """Decode one object. Raises ``DecodeError``."""
-    raw = msgspec.Raw(bytes(text))
+    raw = msgspec.Raw(well_formed(bytes(text)))
     kind, version = _identity(raw)
     reader = _Reader(schema(version))
     value = reader.struct(raw, kind, _Place())
