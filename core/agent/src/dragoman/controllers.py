@@ -22,6 +22,10 @@ from dragoman_hookspecs import DragomanError, RunController
 FIELD_MANAGER = "dragoman-controller"
 
 
+class NotServed(DragomanError):
+    """The address of metrics and probes cannot be served."""
+
+
 class NoControllers(DragomanError):
     """No installed plugin is a controller that can run."""
 
@@ -47,7 +51,7 @@ class ControllerHost:
         """The port that is served, once it is."""
 
     async def run(self, stopped: asyncio.Event) -> None:
-        """Run until ``stopped``. Raises ``Refused`` without access to an API server, ``OSError`` for a used address."""
+        """Run until ``stopped``. Raises ``Refused`` without access to an API server, ``NotServed`` for its address."""
         async with contextlib.aclosing(KubeClient(self._access, timeout=60.0)) as client:
             if not await unless(stopped, client.connect()):
                 return
@@ -75,7 +79,12 @@ class ControllerHost:
         if self._listen is None:
             await stopped.wait()
             return
-        with Exposition(self._listen, self._metrics, lambda: self._trouble(hooks.statuses())) as exposition:
+        try:
+            exposition = Exposition(self._listen, self._metrics, lambda: self._trouble(hooks.statuses()))
+        except OSError as error:
+            host, port = self._listen
+            raise NotServed(f"port {port} of {host or 'this machine'} cannot be served: {error}") from error
+        with exposition:
             self.port = exposition.port
             logger.info("metrics and probes are served at port {}", exposition.port)
             await stopped.wait()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
 import urllib.error
 import urllib.request
@@ -16,7 +17,7 @@ from click.testing import CliRunner
 
 from dragoman.cli.controller import Address
 from dragoman.cli.main import main
-from dragoman.controllers import ControllerHost, NoControllers
+from dragoman.controllers import ControllerHost, NoControllers, NotServed
 from dragoman.exposition import Readiness
 from dragoman.kube.access import Access
 from dragoman.plugins import PluginSet, contexts
@@ -169,6 +170,14 @@ def test_a_controller_that_has_not_begun_is_not_ready() -> None:
     assert readiness.reasons() == {"labels": "it has not begun"}
     readiness.begun("labels")
     assert readiness.reasons() == {}
+
+
+async def test_an_address_that_another_has_is_told_with_its_port(server: ApiServer, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        host = ControllerHost(plugins(tmp_path, []), Access(server=server.url), listen=("127.0.0.1", port))
+        with pytest.raises(NotServed, match=rf"port {port} of 127\.0\.0\.1 cannot be served: "):
+            await host.run(asyncio.Event())
 
 
 def test_without_a_controller_that_is_enabled_there_is_nothing_to_run(tmp_path: Path) -> None:

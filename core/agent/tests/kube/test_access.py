@@ -94,3 +94,39 @@ async def test_after_an_exec_plugin_that_fails_nobody_goes_on_as_an_anonymous_us
 
 async def test_a_server_without_a_scheme_is_refused(tmp_path: Path) -> None:
     assert "its address 'example.com' is no URL" in await refusal(tmp_path, kubeconfig(server="example.com"))
+
+
+@pytest.mark.parametrize("name", ["absent", "loop"])
+async def test_a_kubeconfig_that_cannot_be_opened_is_named(name: str, tmp_path: Path) -> None:
+    file = tmp_path / name
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(Refused, match=rf"{file} cannot be read: .*: check {file}$"):
+        await api_client(Access(kubeconfig=file), connections=1)
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ("{absent}", "{absent} cannot be read: No such file or directory: check KUBECONFIG"),
+        ("{absent}:{there}", "http://127.0.0.1:1"),
+        ("", "set KUBECONFIG or kubernetes.kubeconfig"),
+    ],
+)
+def test_of_several_kubeconfigs_in_the_environment_one_has_to_be_there(named: str, said: str, tmp_path: Path) -> None:
+    places = {"there": tmp_path / "there", "absent": tmp_path / "absent"}
+    places["there"].write_text(kubeconfig())
+    environ = {"KUBECONFIG": named.format(**places), "HOME": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", HOST], env=environ, capture_output=True, text=True, check=True)
+    assert done.stdout.strip().endswith(said.format(**places))
+
+
+HOST = """
+import asyncio
+from dragoman.kube.access import Access, api_client
+from dragoman.model.errors import Refused
+try:
+    client = asyncio.run(api_client(Access(), connections=1))
+    print(client.configuration.host)
+except Refused as error:
+    print(error)
+"""

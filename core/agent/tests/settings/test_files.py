@@ -92,6 +92,12 @@ def test_drop_in_of_another_suffix_is_told_and_not_silently_lost(tmp_path: Path)
     assert "10.yml is not read" in warning
 
 
+def test_a_folder_of_drop_ins_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "conf.d").symlink_to("conf.d")
+    with pytest.raises(SettingsError, match=rf"{tmp_path}/conf\.d: cannot be read: Too many levels"):
+        drop_ins(tmp_path / "settings.yaml")
+
+
 def test_relative_main_file_finds_its_drop_ins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "conf.d").mkdir()
     (tmp_path / "conf.d" / "10.yaml").touch()

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from loguru import logger
 
 from dragoman import logs
 from dragoman.cli.main import Options
@@ -77,9 +76,4 @@ async def _run(settings: Settings, listen: tuple[str, int] | None) -> None:
     stopped, loop = asyncio.Event(), asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
-    try:
-        await ControllerHost(plugins, access, listen=listen).run(stopped)
-    except OSError as error:
-        logger.debug("where the port failed: {!r}", error)
-        host, port = listen or ("", "")
-        raise click.ClickException(f"port {port} of {host or 'this machine'} cannot be served: {error}") from error
+    await ControllerHost(plugins, access, listen=listen).run(stopped)

@@ -19,6 +19,7 @@ from dragoman.patience import USUAL, Patience
 from dragoman_kit import packages
 
 _IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
+_FILES = "KUBECONFIG"
 
 _TCP = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": 60_000}
 """A peer that is gone without a word is noticed within 60 s (tcp(7)): a silent one is asked, what was sent is given up.
@@ -93,6 +94,7 @@ def _configure(configuration: Any, access: Access) -> None:
     elif _needs_kubeconfig(access):
         from kubernetes.config import kube_config  # noqa: PLC0415 - costs 6 MB, and nodes have none
 
+        _check_there(access)
         path = str(access.kubeconfig) if access.kubeconfig else None
         load: Any = kube_config.load_kube_config
         with _Complaints() as complaints:
@@ -130,7 +132,23 @@ class _Complaints(logging.Filter):
         return not is_theirs
 
 
+def _check_there(access: Access) -> None:
+    """Raise ``OSError`` where kubeconfigs are named and none is there, which the client does not say."""
+    told = ""
+    for file in [access.kubeconfig] if access.kubeconfig else os.environ.get(_FILES, "").split(os.pathsep):
+        if not file:
+            continue
+        try:
+            Path(file).expanduser().stat()
+        except OSError as error:
+            told = told or f"{file} cannot be read: {error.strerror}"
+        else:
+            return
+    if told:
+        raise OSError(told)
+
+
 def _no_access(access: Access, why: str) -> Refused:
-    file = access.kubeconfig
-    hint = f"check {file}" if file is not None and file.exists() else "set KUBECONFIG or kubernetes.kubeconfig"
+    named = access.kubeconfig or (os.environ.get(_FILES) and _FILES)
+    hint = f"check {named}" if named else f"set {_FILES} or kubernetes.kubeconfig"
     return Refused(f"no access to a Kubernetes API server: {why}: {hint}")

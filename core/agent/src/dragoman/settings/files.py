@@ -55,10 +55,15 @@ def spec(document: Any, layer: str) -> JsonObject:
 def drop_ins(main: Path) -> tuple[list[Path], list[str]]:
     """List ``conf.d/*.yaml`` beside the main file in name order, and warnings about files that are not read.
 
-    Hidden files are passed over: a mounted ConfigMap keeps its data in ``..data``.
+    Hidden files are passed over: a mounted ConfigMap keeps its data in ``..data``. Raises ``SettingsError``.
     """
     folder = main.parent / "conf.d"
-    visible = sorted(path for path in folder.glob("*") if not path.name.startswith("."))
+    try:
+        visible = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+    except (FileNotFoundError, NotADirectoryError):
+        visible = []
+    except OSError as error:
+        raise SettingsError.of_layer(str(folder), f"cannot be read: {error.strerror}") from None
     read = [path for path in visible if path.suffix == ".yaml"]
     return read, [f"{path} is not read: its name does not end in .yaml" for path in visible if path not in read]
 
