@@ -176,5 +176,20 @@ def test_a_taint_without_a_time_evicts_at_once() -> None:
     assert eviction.at is None
 
 
+def test_a_toleration_of_centuries_wraps_around_as_in_the_controller() -> None:
+    # 10^19 ns less 2^64, and a multiple of 2^64.
+    (eviction,) = evicted(claim(toleration(10_000_000_000)), part(d1=[TAINT]))
+    assert eviction.at == ADDED - timedelta(microseconds=8446744073709552)
+    (eviction,) = evicted(claim(toleration(2**62)), part(d1=[TAINT]))
+    assert eviction.at == ADDED
+
+
 def test_a_toleration_that_ends_beyond_all_calendars_is_for_ever() -> None:
-    assert evicted(claim(toleration(2**62)), part(d1=[TAINT])) == []
+    late = TAINT | {"timeAdded": "9999-01-01T00:00:00Z"}
+    assert evicted(claim(toleration(9_000_000_000)), part(d1=[late])) == []
+
+
+def test_a_toleration_that_ends_before_all_calendars_evicts_at_once() -> None:
+    early = TAINT | {"timeAdded": "0001-01-01T00:00:00Z"}
+    (eviction,) = evicted(claim(toleration(10_000_000_000)), part(d1=[early]))
+    assert eviction.at is None

@@ -10,6 +10,7 @@ from typing import Final
 from dragoman_allocator import times
 from dragoman_allocator.accounting import Claims
 from dragoman_allocator.allocation.taints import tolerates
+from dragoman_allocator.amounts import wrap64
 from dragoman_allocator.objects import (
     DeviceResult,
     DeviceTaint,
@@ -132,11 +133,12 @@ def _when(taint: DeviceTaint, tolerations: Iterable[DeviceToleration]) -> dateti
         seconds = limit if seconds is None else min(seconds, limit)
     if taint.time_added is None:
         return _AT_ONCE
-    since = times.parse(taint.time_added)
+    # The controller counts in nanoseconds of 64 bits: some ten digits of seconds wrap around, and evict at once.
+    delay = timedelta(microseconds=wrap64((seconds or 0) * 10**9) // 1000)
     try:
-        return since + timedelta(seconds=seconds or 0)
+        return times.parse(taint.time_added) + delay
     except OverflowError:
-        return _NEVER
+        return _NEVER if delay > timedelta() else _AT_ONCE
 
 
 def _newest(slices: Iterable[AnySlice]) -> list[AnySlice]:

@@ -51,7 +51,7 @@ class Claims:
     def reserved_for(self, pod: Pod) -> list[ResourceClaim]:
         """Give the claims that a running pod uses, each once: also those being deleted, which stay until it ends.
 
-        The claim for extended resources is one of them.
+        The claim for extended resources is one of them, as for the eviction controller since 1.37.
         """
         found: dict[str, ResourceClaim] = {}
         for name, generated in _names_in_use(pod):
