@@ -180,14 +180,6 @@ def test_a_process_with_a_pending_call_ends_without_waiting_for_it(what: str, tm
     assert done.returncode == 0
 
 
-async def test_without_any_configuration_the_error_says_what_to_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    with pytest.raises(Refused, match=r"set KUBECONFIG or kubernetes\.kubeconfig"):
-        await KubeClient(Access(kubeconfig=tmp_path / "absent")).connect()
-
-
 async def test_a_kubeconfig_names_server_and_token(server: ApiServer, tmp_path: Path) -> None:
     config = tmp_path / "config"
     config.write_text(
