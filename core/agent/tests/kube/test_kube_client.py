@@ -16,7 +16,7 @@ from dragoman.kube.access import Access
 from dragoman.kube.client import KubeClient, decode
 from dragoman.kube.errors import ApiError, ServerUnavailable, failure
 from dragoman.kube.slice_cache import SliceList
-from dragoman.model.errors import Refused, Unavailable
+from dragoman.model.errors import Unavailable
 from dragoman_testkit.sandbox.apiserver import ApiServer, Cause
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
