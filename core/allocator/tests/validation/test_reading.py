@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -98,6 +99,18 @@ def test_what_is_no_text_is_read_as_a_replacement(written: bytes) -> None:
     unknown = check(json.dumps(slice_(TEXT=1)).encode().replace(b"TEXT", written)).unknown
     assert len(unknown) == 1
     assert "\ufffd" in unknown[0]
+
+
+@pytest.mark.parametrize("where", ["parameters", "bogus"])
+def test_no_depth_ends_in_a_traceback(where: str) -> None:
+    text = json.dumps(class_(config=[{"opaque": {"driver": "a.b", "parameters": {}, where: "DEEP"}}]))
+    told = set()
+    for depth in (*range(sys.getrecursionlimit() - 120, sys.getrecursionlimit() + 10), 100_000):
+        try:
+            check(text.replace('"DEEP"', "[" * depth + "]" * depth).encode())
+        except DecodeError as error:
+            told.add(str(error))
+    assert told == {"the object is nested too deeply"}
 
 
 def test_pairs_and_what_looks_like_half_of_one_stay_as_they_are() -> None:

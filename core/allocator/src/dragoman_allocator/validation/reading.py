@@ -58,7 +58,13 @@ class Reading:
 
 def read(text: bytes | memoryview) -> Reading:
     """Decode one object. Raises ``DecodeError``."""
-    raw = msgspec.Raw(well_formed(bytes(text)))
+    try:
+        return _read(msgspec.Raw(well_formed(bytes(text))))
+    except RecursionError:
+        raise DecodeError("the object is nested too deeply") from None
+
+
+def _read(raw: msgspec.Raw) -> Reading:
     kind, version = _identity(raw)
     reader = _Reader(schema(version))
     value = reader.struct(raw, kind, _Place())
@@ -74,7 +80,7 @@ def _identity(raw: msgspec.Raw) -> tuple[str, str]:
     try:
         members = _MEMBERS.decode(raw)
         found = [_TEXT.decode(members.get(name, msgspec.Raw(b'""'))) for name in ("kind", "apiVersion")]
-    except (msgspec.MsgspecError, RecursionError) as error:
+    except msgspec.MsgspecError as error:
         raise DecodeError(f"couldn't get version/kind; json parse error: {error}") from None
     for name, value in zip(("Kind", "apiVersion"), found, strict=True):
         if not value:
