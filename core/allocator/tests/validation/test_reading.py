@@ -113,6 +113,15 @@ def test_no_depth_ends_in_a_traceback(where: str) -> None:
     assert told == {"the object is nested too deeply"}
 
 
+def test_an_object_given_as_a_dict_is_read_as_its_text_would_be() -> None:
+    assert check(slice_(driver="\ud800")).errors == check(json.dumps(slice_(driver="\ud800")).encode()).errors
+    deep: Any = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(DecodeError, match="nested too deeply"):
+        check(slice_(bogus=deep))
+
+
 def test_pairs_and_what_looks_like_half_of_one_stay_as_they_are() -> None:
     text = json.dumps(slice_(driver="TEXT")).encode()
     assert check(text.replace(b"TEXT", rb"\ud83d\ude00")).errors[0].bad_value == "\U0001f600"

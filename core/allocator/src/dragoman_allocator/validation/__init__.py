@@ -6,6 +6,7 @@ Kubernetes 1.37.2, so that a tool can read either's.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 
 import msgspec
@@ -18,7 +19,7 @@ from dragoman_allocator.validation.declared import Walk
 from dragoman_allocator.validation.errors import FieldError
 from dragoman_allocator.validation.merging import merged
 from dragoman_allocator.validation.normal import internal
-from dragoman_allocator.validation.reading import DecodeError, Reading, read
+from dragoman_allocator.validation.reading import TOO_DEEP, DecodeError, Reading, read
 from dragoman_allocator.validation.strategies import Setting, strategy
 
 __all__ = ["DecodeError", "FieldError", "Report", "check", "validate"]
@@ -72,7 +73,14 @@ def validate(
 
 
 def _text(obj: Object) -> bytes | memoryview:
-    return msgspec.json.encode(obj) if isinstance(obj, dict) else obj
+    if not isinstance(obj, dict):
+        return obj
+    try:
+        return msgspec.json.encode(obj)
+    except UnicodeEncodeError:  # half a surrogate pair, which only an escape can hold
+        return json.dumps(obj).encode()
+    except RecursionError:
+        raise DecodeError(TOO_DEEP) from None
 
 
 def _read_old(old: Object) -> Reading:

@@ -29,6 +29,7 @@ _BOUNDS: Final = {"int64": 63, "int32": 31}
 _INLINE: Final = {"opaque": "DeviceConfiguration"}
 
 
+TOO_DEEP: Final = "the object is nested too deeply"
 MOST_TOLD: Final = 100
 """Unknown fields that are told, in the order of the text, and as many that stand twice."""
 
@@ -61,7 +62,7 @@ def read(text: bytes | memoryview) -> Reading:
     try:
         return _read(msgspec.Raw(well_formed(bytes(text))))
     except RecursionError:
-        raise DecodeError("the object is nested too deeply") from None
+        raise DecodeError(TOO_DEEP) from None
 
 
 def _read(raw: msgspec.Raw) -> Reading:
