@@ -82,7 +82,8 @@ class Answers:
         return device_views(self.advertised, self.current.engine.parts.ledger)
 
     async def _allocations(self, _: Call) -> Sequence[JsonObject]:
-        return allocation_views(self.current.engine.parts.ledger)
+        engine = self.current.engine
+        return allocation_views(engine.parts.ledger, engine.sandboxes.problems())
 
     async def _release(self, call: Call) -> JsonObject:
         uid = str(call.params.get("uid", ""))

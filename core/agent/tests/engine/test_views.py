@@ -9,11 +9,13 @@ from pathlib import Path
 from dragoman.engine.advertised import Advertised
 from dragoman.engine.health import HealthBoard
 from dragoman.engine.inventory import Degraded, NodeInventory
-from dragoman.engine.views import device_views, plugin_views
+from dragoman.engine.views import allocation_views, device_views, plugin_views
 from dragoman.model.publication import Publishing
 from dragoman.plugins import PluginState, PluginStatus
-from dragoman_hookspecs import Capacity, Device, Inventory, JsonObject
+from dragoman_hookspecs import Capacity, Device, DeviceError, Inventory, JsonObject
 from dragoman_testkit.fakes.node import DRIVER, POOL, FakeNode, devices
+
+from .sandboxworld import prepared, run
 
 
 def test_a_manager_that_cannot_be_scanned_is_degraded_and_says_why() -> None:
@@ -72,3 +74,20 @@ async def test_what_is_free_of_a_capacity_is_written_as_the_capacity_is(tmp_path
         "bandwidth": {"total": "10G", "free": "7500M"},
         "queues": {"total": "4", "free": "4"},
     }
+
+
+async def test_why_a_device_is_not_in_its_pod_yet_is_the_failure_of_its_allocation_alone(tmp_path: Path) -> None:
+    node = FakeNode(tmp_path)
+    claim, _ = await prepared(node, "a", "dummy0"), await prepared(node, "b", "dummy1")
+    node.hooks.fail("attach_device", DeviceError("parent is down"), times=4)
+    await run(node, node.sandbox(claim))
+
+    def failures() -> list[str | None]:
+        return [view["failure"] for view in allocation_views(node.ledger, node.sandboxes.problems())]
+
+    waiting, other = failures()
+    assert waiting is not None
+    assert "parent is down" in waiting
+    assert other is None
+    await node.clock.advance(10)
+    assert failures() == [None, None]

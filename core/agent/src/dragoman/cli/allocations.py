@@ -29,12 +29,14 @@ def allocations(ctx: click.Context, output: str) -> None:
 @click.argument("uid")
 @click.pass_obj
 def release(options: Options, uid: str) -> None:
-    """Give up the devices of the claim with this UID.
+    """Give up the devices of the claim with this UID, which dragoman allocations -o wide shows.
 
     Links return to the host from what the ledger recorded, files are removed and the rows deleted, also where the
     device manager that prepared them is not installed any more.
     """
     released = ask(options.load().settings, "release", {"uid": uid}, seconds=60)["released"]
     if not released:
-        raise click.ClickException(f"no claim with UID {uid} is prepared on this node; see 'dragoman allocations'")
+        raise click.ClickException(
+            f"no claim with UID {uid} is prepared on this node; see dragoman allocations -o wide"
+        )
     click.echo(f"released {', '.join(released)}")

@@ -134,6 +134,10 @@ class Sandboxes:
         """Give the sandboxes whose devices are not in yet, by id, with the reason."""
         return {id_: known.problem for id_, known in self._known.items() if known.problem}
 
+    def problems(self) -> dict[str, str]:
+        """Give the same reasons by the UID of the pod."""
+        return {known.sandbox.pod_uid: known.problem for known in self._known.values() if known.problem}
+
     async def drain(self) -> None:
         """Stop attaching and bringing back, and wait until the attempts that run now have ended.
 

@@ -24,9 +24,12 @@ def device_views(advertised: Advertised, ledger: Ledger) -> Sequence[JsonObject]
     return [_device(view, ledger.of_device(view.device.name)) for view in advertised.views()]
 
 
-def allocation_views(ledger: Ledger) -> Sequence[JsonObject]:
-    """List everything that is prepared, being prepared or being freed."""
-    return [_allocation(row, ledger.attachments_of(row.key)) for row in ledger.allocations()]
+def allocation_views(ledger: Ledger, problems: Mapping[str, str]) -> Sequence[JsonObject]:
+    """List everything that is prepared, being prepared or being freed.
+
+    ``problems``: why devices are not in their pod yet, by the UID of the pod.
+    """
+    return [_allocation(row, ledger.attachments_of(row.key), problems) for row in ledger.allocations()]
 
 
 def _judged(status: PluginStatus, degraded: Degraded | None) -> PluginStatus:
@@ -73,7 +76,7 @@ def _consumed(row: AllocationRow, name: str) -> str | None:
     return None
 
 
-def _allocation(row: AllocationRow, attachments: Sequence[AttachmentRow]) -> JsonObject:
+def _allocation(row: AllocationRow, attachments: Sequence[AttachmentRow], problems: Mapping[str, str]) -> JsonObject:
     attachment = attachments[0] if attachments else None
     pods = [consumer.name for consumer in row.reserved_for]
     return {
@@ -90,5 +93,12 @@ def _allocation(row: AllocationRow, attachments: Sequence[AttachmentRow]) -> Jso
         "interface": attachment.attached.interface if attachment and attachment.attached else None,
         "prepared": dict(row.prepared.state) if row.prepared else None,
         "adminAccess": row.admin_access,
-        "failure": row.failure or (attachment.failure if attachment else "") or None,
+        "failure": row.failure or _not_in(row, attachment, problems) or None,
     }
+
+
+def _not_in(row: AllocationRow, attachment: AttachmentRow | None, problems: Mapping[str, str]) -> str:
+    """Say why a device is not in a pod that waits for it, or not back from one."""
+    if attachment is not None:
+        return attachment.failure
+    return "; ".join(problems[pod.uid] for pod in row.reserved_for if pod.uid in problems)
