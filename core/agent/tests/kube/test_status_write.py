@@ -144,7 +144,9 @@ async def test_a_denied_driver_may_be_allowed_later_and_the_verbs_are_named(
     text = "changing status.devices requires resourceclaims/driver permission"
     cause = Cause("status.devices", "FieldValueForbidden", text)
     server.faults.fail(422, verb="apply", reason="Invalid", causes=[cause])
-    with pytest.raises(Unavailable, match=rf"associated-node:patch .*resourceclaims/driver .*{DRIVER}"):
+    with pytest.raises(
+        Unavailable, match=rf"associated-node:patch .*resourceclaims/driver .*{DRIVER}.* bound to the node"
+    ):
         await writer.write(ClaimStatus(claim=ref, devices=(device("a"),)))
 
 

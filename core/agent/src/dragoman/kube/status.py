@@ -25,6 +25,9 @@ GATE = "DRAResourceClaimDeviceStatus"
 _NOT_ALLOCATED = "must be an allocated device"
 _NEEDS_KEY = 'omits key field "shareID"'
 
+_NODES_OWN = "associated-node:patch and associated-node:update"
+_BOUND = "and a token that is bound to the node (arbitrary-node:… without one, or where the device is not local)"
+
 _FINAL = (HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY)
 """Refusals of what is written; others are of the writer or the moment."""
 
@@ -160,11 +163,8 @@ class StatusWriter:
             return ServerUnavailable(f"{what}: {error.message}; the agent's account needs {need}", status=403)
         for cause in error.causes:
             if cause.reason == "FieldValueForbidden" and cause.field == "status.devices":
-                verbs = (
-                    "associated-node:patch and associated-node:update (arbitrary-node:… where the device is not local)"
-                )
-                need = f"{verbs} on resourceclaims/driver (resource.k8s.io) for the resource name {self._driver}"
-                sentence = f"{what}: {cause.message}; the agent's account needs the verbs {need}"
+                need = f"{_NODES_OWN} on resourceclaims/driver (resource.k8s.io) for the resource name {self._driver}"
+                sentence = f"{what}: {cause.message}; the agent's account needs the verbs {need}, {_BOUND}"
                 return ServerUnavailable(sentence, status=error.status)
         if error.status not in _FINAL:
             # An account whose token was turned down, or one of several servers that is of another version.
