@@ -51,6 +51,8 @@ def move_in(former: JsonObject, parameters: Parameters, target: Netns, *, host: 
                 if name in link.altnames:
                     outside.delete_altname(link.index, name)
                 outside.set_link(link.index, net_ns_fd=handle, ifname=name)
+            _set_hardware(inside, name, parameters)
+            # Below a certain MTU a link has no settings of IPv6.
             _let_ipv6_in(handle, name, former, parameters, host)
             moved = _configure(inside, name, former, parameters)
             _write_sysctls(handle, name, parameters, host)
@@ -76,17 +78,25 @@ def find_inside(link: Link, target: Netns) -> tuple[JsonObject, Attached] | None
         return (remnant(link, found), _describe(inside, found)) if found else None
 
 
-def _configure(inside: Netlink, name: str, former: JsonObject, parameters: Parameters) -> LinkInfo:
+def _in_pod(inside: Netlink, name: str) -> LinkInfo:
     link = inside.link(name)
     if link is None:
         raise DeviceError(f"link {name} vanished from the pod while it was configured")
+    return link
+
+
+def _set_hardware(inside: Netlink, name: str, parameters: Parameters) -> None:
+    link = _in_pod(inside, name)
     if parameters.mtu is not None:
         with step(f"set the MTU of link {name} to {parameters.mtu}"):
             inside.set_link(link.index, mtu=parameters.mtu)
     if parameters.mac is not None:
         with step(f"set the MAC of link {name} to {parameters.mac}"):
             inside.set_link(link.index, address=parameters.mac)
-            link = inside.link(name) or link
+
+
+def _configure(inside: Netlink, name: str, former: JsonObject, parameters: Parameters) -> LinkInfo:
+    link = _in_pod(inside, name)
     with step(f"bring link {name} up"):
         inside.set_link(link.index, up=True)
     for entry in _addresses(former, parameters):

@@ -46,12 +46,14 @@ class NetdevManager(Generic[S]):
     other device has its link made by ``make_link`` when it is set up and deleted when it is freed; that link carries a
     tag in its alias, and no link without it is ever taken over or deleted.
 
-    ``type`` is the manager's type, the same as in its descriptor.
+    ``type`` is the manager's type, the same as in its descriptor: by it, too, the links of two managers are told apart.
     """
 
     type = ""
 
     def __init__(self, context: Context, settings: S) -> None:
+        if not self.type:
+            raise DeviceError(f"manager {type(self).__name__} has no type; give it that of its descriptor")
         self.context = context
         self.settings = settings
         self._owner = tags.owner(context.driver_name, self.type)
@@ -90,9 +92,10 @@ class NetdevManager(Generic[S]):
     def check_config(self, request: CheckConfig) -> InvalidConfig | None:
         """Refuse what the kernel would take and then not do."""
         parameters = request.allocation.parameters
-        wants_ipv6 = any(":" in text for text in (*parameters.addresses, *(r.destination for r in parameters.routes)))
+        told = (text for route in parameters.routes for text in (route.destination, route.gateway, route.source))
+        wants_ipv6 = any(":" in (text or "") for text in (*parameters.addresses, *told))
         if parameters.mtu is not None and parameters.mtu < MTU_MIN_IPV6 and wants_ipv6:
-            return InvalidConfig.at("mtu", f"an IPv6 address needs {MTU_MIN_IPV6} or more, not {parameters.mtu}")
+            return InvalidConfig.at("mtu", f"IPv6 needs {MTU_MIN_IPV6} or more, not {parameters.mtu}")
         return None
 
     @hookimpl

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from dragoman_hookspecs import DeviceError, ForeignLink, HostPaths, JsonObject, Netns
@@ -12,6 +12,7 @@ from dragoman_kit import configure, identity, netns, sysctl
 from dragoman_kit.configure import step
 from dragoman_kit.linkinfo import SETTABLE_FLAGS
 from dragoman_kit.netlink import LinkInfo, Netlink
+from dragoman_kit.wire import Entry
 
 SPARE_NAME = "dragoman%d"
 """The kernel fills in a free number: the name of a link whose own name a foreign link has taken."""
@@ -123,7 +124,8 @@ def _restore_network(outside: Netlink, link: LinkInfo, former: JsonObject, failu
     for entry in former["addresses"]:
         with _noting(failures, f"give it address {entry['address']}/{entry['prefixlen']}"):
             configure.add_address(outside, link.index, entry, detect_duplicates=True)
-    for entry in configure.in_order(former["routes"]):
+    present = {former["ifindex"], *(other.index for other in outside.links())}
+    for entry in configure.in_order(_over(present, route) for route in former["routes"]):
         with _noting(failures, f"add route {configure.describe_route(entry)}"):
             configure.add_route(outside, link.index, entry, former["ifindex"])
     for entry in former["rules"]:
@@ -132,6 +134,13 @@ def _restore_network(outside: Netlink, link: LinkInfo, former: JsonObject, failu
     for entry in former["neighbours"]:
         with _noting(failures, f"add neighbour {entry['dst']}"):
             configure.add_neighbour(outside, link.index, entry)
+
+
+def _over(present: Collection[int], route: Entry) -> Entry:
+    """Leave out hops over links that ended meanwhile, as the kernel does: the route could never be added."""
+    if "multipath" not in route:
+        return route
+    return route | {"multipath": [hop for hop in route["multipath"] if hop["oif"] in present]}
 
 
 def _rename(outside: Netlink, link: LinkInfo, former: JsonObject) -> bool:
