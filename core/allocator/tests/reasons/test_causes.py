@@ -159,3 +159,27 @@ def test_counters_that_a_pool_never_has_are_nobodys_fault() -> None:
     assert texts(request)["d1"] == ["counter total of mem: 9 needed, the pool has 4"]
     (finding,) = request.devices[0].findings
     assert "holders" not in finding.data
+
+
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        (("1", 1), "1 (int), 1 (string)"),
+        ((True, "x"), "true, x"),
+        ((["a"], ["a"]), "a list"),
+        (("v1.0.0", {"string": "1.0.0"}), "1.0.0 (string), 1.0.0 (version)"),
+    ],
+    ids=["kinds", "bool", "list", "version"],
+)
+def test_values_that_look_alike_but_do_not_match_are_told_apart(values: tuple[object, object], shown: str) -> None:
+    devices = [device(name, attrs={"x": value}) for name, value in zip(("d1", "d2"), values, strict=True)]
+    asked = claim(req("r", 2), constraints=[match("driver-a/x")])
+    assert cause(Cluster([slice_("s", *devices)]), asked) == (
+        f"no choice of devices for request r satisfies constraint #0, matchAttribute driver-a/x (r has {shown})"
+    )
+
+
+def test_an_attribute_that_two_constraints_compare_is_missed_once() -> None:
+    asked = claim(req("r"), constraints=[match("driver-a/x"), match("driver-a/x", "r")])
+    (request,) = explained(Cluster([slice_("s", "d1")]), asked).requests
+    assert texts(request) == {"d1": ["lacks attribute driver-a/x, which a constraint compares"]}

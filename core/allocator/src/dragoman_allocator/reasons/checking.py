@@ -202,15 +202,18 @@ class Checking:
             )
 
     def _constraints(self, device: DeviceRecord) -> Iterator[Finding]:
+        lacking: dict[str, None] = {}
         for constraint, look in self._target.constraints:
             value = look(device)
             if value is not None and constraint.push(value):
                 constraint.pop()
-                continue
+            else:
+                lacking[constraint.attribute] = None
+        for attribute in lacking:
             yield Finding(
                 check=Check.CONSTRAINT,
-                text=f"lacks attribute {constraint.attribute}, which a constraint compares",
-                data={"attribute": constraint.attribute},
+                text=f"lacks attribute {attribute}, which a constraint compares",
+                data={"attribute": attribute},
             )
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 
-from dragoman_allocator.allocation.attributes import Value
-from dragoman_allocator.allocation.devices import DeviceRecord
+from dragoman_allocator.allocation.attributes import UNKNOWN, Value
 from dragoman_allocator.allocation.prepare import Library
 from dragoman_allocator.allocation.view import NodeView
-from dragoman_allocator.objects import Attribute, ResourceClaim
+from dragoman_allocator.errors import AllocationFailed
+from dragoman_allocator.objects import ResourceClaim
 from dragoman_allocator.reasons.model import RequestReasons
 from dragoman_allocator.reasons.survey import parts
 
@@ -26,19 +28,18 @@ class Values:
     def of(self, claim: ResourceClaim, request: RequestReasons, attribute: str) -> list[str]:
         """Give values of devices that fit the request alone, the last one as dots if there are many.
 
-        A request that derives the attribute compares what it derives, whatever devices publish (KEP-6080).
+        The kind follows a value that looks like one of another kind, for these two do not match. A request that
+        derives the attribute compares what it derives, whatever devices publish (KEP-6080).
         """
-        derived = _derived(claim, request.request)
-        texts: dict[str, None] = {}
+        look = self._library.look(attribute, _derived(claim, request.request))
+        found: set[tuple[str, str]] = set()
         for each in request.devices:
             if not each.findings:
-                device = self._devices[each.device]
-                if attribute in derived:
-                    texts.update(dict.fromkeys(_compared(self._library.look(attribute, derived)(device))))
-                else:
-                    texts.update(dict.fromkeys(_published(device, attribute)))
-        found = sorted(texts)
-        return found if len(found) <= _SHOWN else [*found[:_SHOWN], "…"]
+                with suppress(AllocationFailed):  # it fits, so that only another request of that name derives this
+                    found.update(_pairs(look(self._devices[each.device])))
+        kinds = Counter(text for text, _ in found)
+        texts = [f"{text} ({kind})" if kinds[text] > 1 else text for text, kind in sorted(found)]
+        return texts if len(texts) <= _SHOWN else [*texts[:_SHOWN], "…"]
 
     def shareable(self, request: RequestReasons) -> bool:
         """Tell whether several requests may take one of the devices that fit the request alone."""
@@ -55,18 +56,10 @@ def _derived(claim: ResourceClaim, request: str) -> dict[str, str]:
     }
 
 
-def _compared(value: Value | None) -> Iterator[str]:
-    if isinstance(value, tuple):
-        several = value[1] if isinstance(value[1], frozenset) else (value[1],)
-        yield from map(str, several)
-
-
-def _published(device: DeviceRecord, attribute: str) -> Iterator[str]:
-    domain, _, bare = attribute.partition("/")
-    held = device.spec.attributes or {}
-    value = held.get(attribute) or (held.get(bare) if domain == device.id[0] else None) or Attribute()
-    for each in (value.string, value.int_, value.bool_, value.version):
-        if each is not None:
-            yield str(each)
-    for several in (value.strings, value.ints, value.bools, value.versions):
-        yield from map(str, several or ())
+def _pairs(value: Value | None) -> Iterator[tuple[str, str]]:
+    """Give text and kind of what is compared."""
+    if value == UNKNOWN:
+        yield "a list", UNKNOWN  # with lists off, the one kind of value that a server stores and nothing equals
+    elif isinstance(value, tuple):
+        for each in value[1] if isinstance(value[1], frozenset) else (value[1],):
+            yield str(each).lower() if isinstance(each, bool) else str(each), value[0]
