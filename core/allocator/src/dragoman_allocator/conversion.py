@@ -25,6 +25,15 @@ REQUEST_MEMBERS: Final = (
 )
 """What a request of v1beta1 has in itself, and one of v1 in ``exactly``."""
 
+_UNSET: Final[Mapping[str, Any]] = {
+    "nodeName": "",
+    "allNodes": False,
+    "deviceClassName": "",
+    "allocationMode": "",
+    "count": 0,
+}
+"""Zero values of the members that are no pointers in v1beta1, where they mean "not set"."""
+
 
 def to_v1(kind: type[Struct], json: Mapping[str, Any]) -> Mapping[str, Any]:
     """Give the v1 form of an object in v1beta1 form; kinds that have the same form are returned as they are.
@@ -40,10 +49,7 @@ def _slice(json: Mapping[str, Any]) -> JsonObject:
 
 
 def _slice_spec(spec: Mapping[str, Any], at: str) -> JsonObject:
-    # These two are no pointers in v1beta1, so that their zero values mean "not set".
-    kept = {
-        name: value for name, value in spec.items() if name not in ("nodeName", "allNodes") or value not in ("", False)
-    }
+    kept = {name: value for name, value in spec.items() if _is_set(name, value)}
     return _changed(kept, "devices", lambda devices, at: _each(devices, at, _device), at)
 
 
@@ -70,10 +76,13 @@ def _claim_devices(devices: Any, at: str) -> JsonObject:
 def _request(request: Mapping[str, Any], at: str) -> JsonObject:
     kept = {name: value for name, value in request.items() if name in ("name", "firstAvailable")}
     exactly = {name: value for name, value in request.items() if name in REQUEST_MEMBERS}
-    is_set = any(
-        value is not None and (name == "adminAccess" or value not in ("", 0)) for name, value in exactly.items()
-    )
-    return {**kept, "exactly": exactly} if is_set else kept
+    return {**kept, "exactly": exactly} if any(_is_set(*member) for member in exactly.items()) else kept
+
+
+def _is_set(name: str, value: Any) -> bool:
+    # A zero of another type is left where it is, to be refused.
+    zero = _UNSET.get(name)
+    return value is not None and not (type(value) is type(zero) and value == zero)
 
 
 def _changed(json: Mapping[str, Any], name: str, change: Callable[[Any, str], Any], at: str) -> JsonObject:

@@ -91,3 +91,15 @@ def test_a_class_has_one_shape_in_all_versions() -> None:
 def test_a_wrong_part_of_v1beta1_is_named_by_its_path(spec: Any, message: str) -> None:
     with pytest.raises(InvalidMember, match=f"^{message}"):
         decode(ResourceSlice, OLD | {"spec": spec})
+
+
+@pytest.mark.parametrize(("member", "value"), [("nodeName", 0), ("nodeName", False), ("allNodes", 0), ("allNodes", "")])
+def test_a_member_of_a_slice_of_a_wrong_type_is_refused_though_it_looks_unset(member: str, value: Any) -> None:
+    with pytest.raises(InvalidMember, match=rf"spec\.{member}: expected"):
+        decode(ResourceSlice, OLD | {"spec": {member: value}})
+
+
+@pytest.mark.parametrize(("member", "value"), [("deviceClassName", 0), ("allocationMode", False), ("count", "")])
+def test_a_member_of_a_request_of_a_wrong_type_is_refused_though_it_looks_unset(member: str, value: Any) -> None:
+    with pytest.raises(InvalidMember, match=rf"requests\[0\]\.exactly\.{member}: expected"):
+        decode(ResourceClaim, OLD | _claim({"name": "r", member: value}))
