@@ -93,7 +93,15 @@ def test_command_of_the_program_itself_cannot_be_replaced(install: Install) -> N
     assert "dragoman itself" in problem
 
 
-@pytest.mark.parametrize("body", ["raise SystemExit(3)", "raise RuntimeError('broken')", "request.add('no command')"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "raise SystemExit(3)",
+        "raise RuntimeError('broken')",
+        "request.add('no command')",
+        f"{ADD.replace('hello', 'half')}; raise RuntimeError('broken')",
+    ],
+)
 def test_plugin_whose_registration_fails_costs_its_own_commands_only(install: Install, body: str) -> None:
     entries = install(bad=COMMANDS.replace("BODY", body), greet=COMMANDS.replace("BODY", ADD))
     commands, [problem] = descriptors.commands((), entries, connect=nowhere)

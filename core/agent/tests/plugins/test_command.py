@@ -17,6 +17,15 @@ from dragoman.cli.plugins import plugins
 
 GOOD = 'plugin = DeviceManager(type="goodType", settings_key="cliGood", create=Manager)'
 
+HASTY = """
+class Hasty:
+    def __init__(self, context, settings): ...
+    @hookimpl
+    def register_commands(self, request):
+        raise ValueError("no words")
+plugin = Commands(settings_key="cliHasty", create=Hasty)
+"""
+
 
 @pytest.fixture(autouse=True)
 def _quiet() -> Iterator[None]:
@@ -71,6 +80,17 @@ def test_why_a_plugin_is_left_out_is_told_by_the_table_alone(site: Any, tmp_path
     logger.add(told.append, level="INFO", format="{message}")
     result = run(tmp_path, "")
     assert (result.stdout + "".join(told)).count("no_such_module_anywhere") == 1
+
+
+def test_why_commands_are_left_out_is_told_beside_the_table(site: Any, tmp_path: Path) -> None:
+    site.install("dragoman-cli-hasty", HASTY)
+    site.install("dragoman-cli-bad", "import no_such_module_anywhere")
+    result = run(tmp_path, "", "-o", "json")
+    (hasty,) = [status for status in json.loads(result.stdout) if status["name"] == "cli-hasty"]
+    assert hasty["state"] == "loaded"
+    (warning,) = result.stderr.splitlines()
+    assert warning.startswith("Warning: plugin cli-hasty of dragoman-cli-hasty")
+    assert warning.endswith("register_commands raised ValueError: no words")
 
 
 def test_a_start_that_would_be_refused_is_told_after_the_table_with_exit_code_1(site: Any, tmp_path: Path) -> None:

@@ -70,12 +70,16 @@ class _Registry:
         self._owners = dict.fromkeys(taken, "dragoman itself")
 
     def register(self, owner: str, plugin: loading.LoadedPlugin) -> None:
-        """Ask one plugin; whatever it raises costs its own commands only."""
-        request = RegisterCommands(add=lambda command: self._add(owner, command), connect=self._connect)
+        """Ask one plugin; whatever it raises costs its own commands only, and all of them."""
+        offered: list[object] = []
+        request = RegisterCommands(add=offered.append, connect=self._connect)
         try:
             bounded("register_commands", lambda: plugin.call("register_commands", request) or True, LIMIT)
         except Rejected as error:
             self.problems.append(f"{owner}: {error}")
+            return
+        for command in offered:
+            self._add(owner, command)
 
     def _add(self, owner: str, command: object) -> None:
         if not isinstance(command, click.Command) or not command.name:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,13 +12,15 @@ from typing import Any
 
 import click
 
+from dragoman.cli import descriptors
 from dragoman.cli.asking import ask
-from dragoman.cli.main import Options
+from dragoman.cli.main import COMMANDS, Options
 from dragoman.cli.output import output_option, show
 from dragoman.control.client import AgentUnreachable
+from dragoman.model.errors import Unavailable
 from dragoman.plugins import PluginStatus, Sections, StartupRefused, contexts, load
 from dragoman.settings import Settings
-from dragoman_hookspecs import Context, json_key
+from dragoman_hookspecs import Cluster, Context, json_key
 
 FIELDS = ("name", "distribution", "version", "api", "kind", "type", "settings_key", "hooks", "state", "reason")
 TABLE = ("name", "version", "api", "kind", "state", "reason", "hooks")
@@ -42,6 +45,8 @@ def plugins(options: Options, output: str) -> None:
         statuses = [asdict(status) for status in found]
     columns = FIELDS if output == "json" else TABLE
     show([json_key(column) for column in columns], rows(statuses, columns), output)
+    for problem in _without_commands({status["reason"] for status in statuses}):
+        click.echo(f"Warning: {problem}", err=True)
     if refusal:
         raise click.ClickException(refusal)
 
@@ -74,3 +79,15 @@ def loaded_here(settings: Settings) -> tuple[Sequence[PluginStatus], str]:
         except StartupRefused as error:
             return error.statuses, str(error)
     return found.statuses, ""
+
+
+def _without_commands(told: Collection[str]) -> Sequence[str]:
+    """Say which commands are left out, where no reason in the table tells it."""
+    _, problems = descriptors.commands(taken=COMMANDS, connect=_nowhere)
+    return [problem for problem in problems if not any(reason and reason in problem for reason in told)]
+
+
+def _nowhere(
+    kubeconfig: Path | None, context: str | None, /, request_timeout: float | None = None
+) -> AbstractContextManager[Cluster]:
+    raise Unavailable("a command has a cluster once it runs")
