@@ -183,3 +183,11 @@ def test_an_attribute_that_two_constraints_compare_is_missed_once() -> None:
     asked = claim(req("r"), constraints=[match("driver-a/x"), match("driver-a/x", "r")])
     (request,) = explained(Cluster([slice_("s", "d1")]), asked).requests
     assert texts(request) == {"d1": ["lacks attribute driver-a/x, which a constraint compares"]}
+
+
+def test_a_constraint_that_ends_the_attempt_has_its_own_number_for_every_request() -> None:
+    asked = claim(req("a"), req("b"), constraints=[match("driver-a/x", "a"), {"requests": ["b"]}])
+    reasons = explained(Cluster([slice_("s", device("d1", attrs={"x": 1}))]), asked)
+    assert reasons.error is not None
+    assert "constraint #1" in reasons.error
+    assert {each.error for each in reasons.requests} == {reasons.error}

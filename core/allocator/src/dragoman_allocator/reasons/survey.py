@@ -81,19 +81,16 @@ def parts(request: DeviceRequest) -> list[tuple[str, Request]]:
 
 
 def _alone(claim: ResourceClaim, request: DeviceRequest, name: str) -> ResourceClaim:
-    """Give the claim with one device for this part of one request, and the constraints that apply to it."""
+    """Give the claim with one device for this part of one request, and with its constraints."""
     only = {"allocation_mode": "ExactCount", "count": 1}
     if request.first_available:
         subs = [sub for sub in request.first_available if f"{request.name}/{sub.name}" == name]
         request = replace(request, first_available=[replace(subs[0], **only)])
     else:
         request = replace(request, exactly=replace(request.exactly or ExactRequest(), **only))
-    constraints = [
-        constraint
-        for constraint in claim.spec.devices.constraints or ()
-        if not constraint.requests or any(each.partition("/")[0] == request.name for each in constraint.requests)
-    ]
-    return replace(claim, spec=ClaimSpec(devices=ClaimDevices(requests=[request], constraints=constraints)))
+    # All constraints are kept, so that errors count them as the claim does: those of other requests do not apply.
+    devices = ClaimDevices(requests=[request], constraints=claim.spec.devices.constraints)
+    return replace(claim, spec=ClaimSpec(devices=devices))
 
 
 def _blocking(devices: Iterable[DeviceReasons]) -> int:
