@@ -20,8 +20,9 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
+import dragoman_hookspecs
 from dragoman.model import states
-from dragoman_hookspecs import hooks, requests
+from dragoman_hookspecs import allocations, descriptors, devices, hooks, requests, results
 
 WORKSPACE = Path(__file__).resolve().parent.parent
 FOLDER = WORKSPACE / "docs"
@@ -100,8 +101,29 @@ def answers_of(docstring: str) -> tuple[str, list[tuple[str, str]]]:
 
 def request(kind: type) -> list[str]:
     """Describe the class of a request."""
-    fields = ", ".join(f"`{field.name}: {field.type}`" for field in dataclasses.fields(kind))
+    fields = ", ".join(f"`{field.name}: {field.type}{default(field)}`" for field in dataclasses.fields(kind))
     return [f"`{kind.__name__}` has {fields}. {one_line(inspect.getdoc(kind) or '')}", ""]
+
+
+def default(field: dataclasses.Field[Any]) -> str:
+    """Write the default of a field, if it has one; ``…`` where it is not short."""
+    if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+        return ""
+    value = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+    return f" = {value!r}" if value in (None, {}) or isinstance(value, str | int | float | tuple) else " = …"
+
+
+def values() -> str:
+    """Describe what hooks take and give beside their requests."""
+    kinds = [kind for module in (descriptors, devices, allocations, results) for kind in vars(module).values()]
+    own = [kind for kind in [*kinds, requests.MetadataClaim, requests.MetadataDevice] if is_value(kind)]
+    return "\n".join(f"- {' '.join(request(kind)).strip()}" for kind in dict.fromkeys(own)) + "\n"
+
+
+def is_value(kind: object) -> bool:
+    """Tell whether it is a dataclass that plugins import from the top of the package."""
+    public = isinstance(kind, type) and kind.__name__ in dragoman_hookspecs.__all__
+    return public and dataclasses.is_dataclass(kind) and bool(dataclasses.fields(kind))
 
 
 def one_line(text: str) -> str:
@@ -141,6 +163,7 @@ def meanings_of(kind: type[enum.StrEnum]) -> Iterator[tuple[str, str]]:
 
 PARTS: Mapping[str, Callable[[], str]] = {
     "hooks": hook_chapters,
+    "values": values,
     "allocations": lambda: machine(states.AllocationState, states.ALLOCATION_TRANSITIONS),
     "attachments": lambda: machine(states.AttachmentState, states.ATTACHMENT_TRANSITIONS),
 }
