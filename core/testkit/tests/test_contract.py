@@ -234,6 +234,26 @@ class Mistaken(Good):
         return replace(super().attach_device(request), mac="02:00:00:00:00:99")
 
 
+class Misnamed(Good):
+    type = "another"
+
+
+class Hasty(Good):
+    @hookimpl
+    def recover_devices(self, request):
+        return [self.again(record) for record in request.records]
+
+    def again(self, record):
+        name, alias = record.plan["name"], "dragoman:" + record.plan["tag"]
+        with Netlink() as netlink:
+            if link := netlink.link(name) or record.snapshot:
+                ours = record.snapshot or link.alias == alias
+                return Recovered(outcome=Recovery.INTACT if ours else Recovery.LOST, message="foreign")
+            netlink.add_link(name, "ifb")
+            netlink.set_link(netlink.link(name).index, ifalias=alias)
+        return Recovered(outcome=Recovery.RESTORED, prepared=record.prepared)
+
+
 class Opening(Good):
     opened = False
 
@@ -255,13 +275,22 @@ class Queue:
     length: int = 7
 
 
+@dataclass
+class Changeable:
+    length: int = 7
+
+
+class Loose(Good):
+    pass
+
+
 class Tuned(Good):
     def make_link(self, netlink, name, allocation):
         netlink.add_link(name, "ifb", txqlen=allocation.parameters.own.length)
 
 
 for manager in (Good, *Good.__subclasses__()):
-    own = Queue if manager is Tuned else None
+    own = {Tuned: Queue, Loose: Changeable}.get(manager)
     descriptor = DeviceManager(type="broken", settings_key="broken", create=manager, parameters=own)
     body = {"descriptor": descriptor, "limit": 1.0}
     globals()[f"Test{manager.__name__}"] = type(f"Test{manager.__name__}", (ManagerContract,), body)
@@ -295,6 +324,9 @@ EXPECTED: Mapping[str, str] = {
     "Reversed": "test_each_record_has_its_answer_in_order",
     "Vague": "test_describing_repeats_and_changes_nothing",
     "Mistaken": "test_into_the_pod_and_back",
+    "Misnamed": "test_the_manager_has_the_type_of_its_descriptor",
+    "Loose": "test_the_descriptor_can_be_used",
+    "Hasty": "test_a_recovery_that_died_is_finished_by_the_next_one",
 }
 
 

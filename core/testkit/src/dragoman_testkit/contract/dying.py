@@ -5,14 +5,16 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dragoman_hookspecs import AttachDevice, Record, Recovery
+from dragoman_kit.netlink import Netlink
 from dragoman_testkit import netns as namespaces
 from dragoman_testkit.bench import Bench, allocate, host_links
-from dragoman_testkit.contract.base import Ground, without_index
+from dragoman_testkit.contract.base import Ground, target_link, without_index
 from dragoman_testkit.death import dies
 
 
@@ -43,6 +45,24 @@ class Dying(Ground):
             died = dies(changes, bench.free, record)
             self.life(tmp_path).free(record)
             assert host_links() == before, f"died after {changes} changes"
+            if not died:
+                return
+
+    def test_a_recovery_that_died_is_finished_by_the_next_one(
+        self, bench: Bench, movable: Record, tmp_path: Path
+    ) -> None:
+        record = movable
+        for changes in itertools.count():
+            with Netlink() as netlink:
+                netlink.delete_link(int(str(host_links()[target_link(record).name][0])))
+            died = dies(changes, bench.recover, record)
+            later = self.life(tmp_path)
+            (answer,) = later.recover(record, complete=True)
+            if record.allocation.device.link is not None:
+                return
+            assert answer.outcome is not Recovery.LOST, f"died after {changes} changes: {answer.message}"
+            record = replace(record, prepared=answer.prepared or record.prepared)
+            assert later.recover(record)[0].outcome is Recovery.INTACT
             if not died:
                 return
 

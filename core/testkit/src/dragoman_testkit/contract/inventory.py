@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 from dragoman_hookspecs import COMMON_PARAMETERS, Record, hooks
 from dragoman_hookspecs.rules import dns_label
@@ -23,8 +24,14 @@ class Inventories(Ground):
         assert self.descriptor.type
         assert self.descriptor.settings_key
         assert self.descriptor.applies <= COMMON_PARAMETERS | {"vlan"}
-        for schema in (self.descriptor.settings, self.descriptor.parameters):
+        schemas: tuple[Any, ...] = (self.descriptor.settings, self.descriptor.parameters)
+        for schema in schemas:
             assert schema is None or dataclasses.is_dataclass(schema)
+            assert schema is None or schema.__dataclass_params__.frozen, f"{schema.__name__} can be changed"
+
+    def test_the_manager_has_the_type_of_its_descriptor(self, bench: Bench) -> None:
+        type_ = getattr(bench.manager, "type", self.descriptor.type)
+        assert type_ == self.descriptor.type, "by their type the links of two managers are told apart"
 
     def test_every_hook_is_marked_and_plain_and_the_required_ones_exist(self, bench: Bench) -> None:
         known = {name for name in vars(hooks) if hasattr(getattr(hooks, name), f"{hooks.PROJECT}_spec")}
