@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +23,10 @@ class Inventories(Ground):
         assert self.descriptor.type
         assert self.descriptor.settings_key
         assert self.descriptor.applies <= COMMON_PARAMETERS | {"vlan"}
-        schemas: tuple[Any, ...] = (self.descriptor.settings, self.descriptor.parameters)
-        for schema in schemas:
-            assert schema is None or dataclasses.is_dataclass(schema)
-            assert schema is None or schema.__dataclass_params__.frozen, f"{schema.__name__} can be changed"
+        for schema in filter(None, (self.descriptor.settings, self.descriptor.parameters)):
+            declared: Any = getattr(schema, "__dataclass_params__", None)
+            assert declared, f"{schema.__name__} is no dataclass"
+            assert declared.frozen, f"{schema.__name__} can be changed"
 
     def test_the_manager_has_the_type_of_its_descriptor(self, bench: Bench) -> None:
         type_ = getattr(bench.manager, "type", self.descriptor.type)
