@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import sys
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -98,6 +100,21 @@ class TestMade(ManagerContract):
         record = bench.prepare(allocate(bench.scan().devices[0], self.parameters()))
         bench.recover(complete=True)
         assert record.plan["name"] in host_links()
+
+    def test_at_start_a_link_that_is_set_up_meanwhile_is_not_taken_for_a_leftover(self, bench: Bench) -> None:
+        # A manager whose calls may overlap; an audit hook stays, so this one falls silent by itself.
+        allocation = allocate(bench.scan().devices[0], self.parameters())
+        waiting = [allocation]
+        records = []
+
+        def hook(event: str, arguments: tuple[object, ...]) -> None:
+            del arguments
+            if event == "socket.__new__" and waiting and threading.current_thread().name == "recover_devices":
+                records.append(bench.prepare(waiting.pop()))
+
+        sys.addaudithook(hook)
+        bench.recover(complete=True)
+        assert bench.recover(*records)[0].outcome is Recovery.INTACT
 
     def test_a_link_that_ended_with_its_pod_is_marked_gone_until_it_is_made_again(self, bench: Bench, pod: Pod) -> None:
         record = bench.prepare(allocate(bench.scan().devices[0], self.parameters()))

@@ -146,8 +146,9 @@ class NetdevManager(Generic[S]):
     def recover_devices(self, request: RecoverDevices) -> Sequence[Recovered]:
         """Make missing links again; at start, delete those of ours that no record names."""
         if request.complete:
-            named = {tags.tag(self._owner, record.allocation) for record in request.records}
-            for name in made.prune(self._owner, named | self._set_up):
+            self._set_up |= {tags.tag(self._owner, record.allocation) for record in request.records}
+            # The set itself, which grows before a link is made: another call may set one up now.
+            for name in made.prune(self._owner, self._set_up):
                 self.context.logger.warning("link %s of a claim that is no longer known was deleted", name)
         with step(f"look for the links of {self.type} devices"), Netlink() as netlink:
             present = made.by_name(netlink.links())
