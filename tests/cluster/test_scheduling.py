@@ -27,7 +27,7 @@ def documented(case: Case) -> Iterator[Case]:
             case.node.run("ip", "link", "set", end, "up")
     with contextlib.suppress(AssertionError):  # an earlier test has named it already
         case.node.ctr("images", "tag", image.BUSYBOX, "docker.io/library/busybox:1.37")
-    settings = yaml.safe_load((EXAMPLES / "settings.yaml").read_text())
+    settings = yaml.safe_load((EXAMPLES.parent / "settings.yaml").read_text())
     settings["deviceManagerConfigs"]["dummy"] |= {"linkKind": case.node.link_kind()}
     case.agent.settings |= settings
     case.agent.restart()

@@ -63,7 +63,8 @@ def test_settings_and_manifests_pass_the_check_of_the_command_line(page: str, tm
 
 
 def test_what_the_first_page_shows_is_what_runs_on_a_real_node() -> None:
-    examples = {file.read_text("utf-8") for file in (WORKSPACE / "deploy" / "examples").glob("*.yaml")}
+    deploy = WORKSPACE / "deploy"
+    examples = {file.read_text("utf-8") for file in (deploy / "settings.yaml", *(deploy / "examples").glob("*.yaml"))}
 
     assert len(blocks("README.md", "yaml")) >= 2
     assert [block for block in blocks("README.md", "yaml") if block not in examples] == []
