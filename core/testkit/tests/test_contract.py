@@ -33,6 +33,28 @@ class Good(NetdevManager[NoSettings]):
         netlink.add_link(name, "ifb")
 
 
+class Bare:
+    # the required hooks alone, for devices that are no links
+    def __init__(self, context, settings):
+        pass
+
+    @hookimpl
+    def discover_devices(self):
+        return Inventory(devices=(Device(name="node0", identity="x"), Device(name="node1", identity="y")))
+
+    @hookimpl
+    def setup_device(self, request):
+        return Prepared(state={"node": "/dev/node"})
+
+    @hookimpl
+    def free_device(self, request):
+        pass
+
+    @hookimpl
+    def recover_devices(self, request):
+        return [Recovered(outcome=Recovery.INTACT) for _ in request.records]
+
+
 class Restless(Good):
     numbers = itertools.count()
 
@@ -289,14 +311,14 @@ class Tuned(Good):
         netlink.add_link(name, "ifb", txqlen=allocation.parameters.own.length)
 
 
-for manager in (Good, *Good.__subclasses__()):
+for manager in (Good, Bare, *Good.__subclasses__()):
     own = {Tuned: Queue, Loose: Changeable}.get(manager)
     descriptor = DeviceManager(type="broken", settings_key="broken", create=manager, parameters=own)
     body = {"descriptor": descriptor, "limit": 1.0}
     globals()[f"Test{manager.__name__}"] = type(f"Test{manager.__name__}", (ManagerContract,), body)
 """
 
-KEEPING = ("Good", "Tuned", "Opening")
+KEEPING = ("Good", "Bare", "Tuned", "Opening")
 
 EXPECTED: Mapping[str, str] = {
     "Restless": "test_two_scans_of_the_same_host_give_the_same_and_change_nothing",

@@ -60,7 +60,7 @@ from dragoman_hookspecs.errors import (
     InvalidConfig,
     LinkMissing,
 )
-from dragoman_hookspecs.hooks import PROJECT, hookimpl, hookspec
+from dragoman_hookspecs.hooks import PROJECT, hookimpl
 from dragoman_hookspecs.naming import json_key
 from dragoman_hookspecs.requests import (
     ApplySettings,
@@ -159,6 +159,5 @@ __all__ = [
     "Writer",
     "WrittenMetadata",
     "hookimpl",
-    "hookspec",
     "json_key",
 ]
