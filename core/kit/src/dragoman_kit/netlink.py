@@ -8,7 +8,7 @@ import socket
 from collections.abc import Iterator
 from typing import Any, Self
 
-from dragoman_kit import netns, rtnl, wire
+from dragoman_kit import netns, nexthops, rtnl, wire
 from dragoman_kit.linkinfo import LinkInfo, parse_link
 from dragoman_kit.wire import Entry
 
@@ -96,7 +96,7 @@ class Netlink(rtnl.Rtnl):
 
     def routes(self, index: int) -> list[Entry]:
         """List the routes over a link, of all tables; multipath routes among them."""
-        return self._entries(wire.ROUTE, _RTM_ROUTE, {"oif": index})
+        return nexthops.expanded(self, self._entries(wire.ROUTE, _RTM_ROUTE, {"oif": index}))
 
     def table(self, number: int) -> list[Entry]:
         """List the routes of one table; none where the table does not exist."""
@@ -104,16 +104,17 @@ class Netlink(rtnl.Rtnl):
         for family in _FAMILIES:
             with contextlib.suppress(FileNotFoundError):
                 found += self.dump(wire.ROUTE, _RTM_ROUTE + 2, {"family": family, "table": number})
-        return [wire.entry_of(wire.ROUTE, message) for message in found]
+        return nexthops.expanded(self, [wire.entry_of(wire.ROUTE, message) for message in found])
 
     def default_routes(self) -> list[Entry]:
         """List the default routes of all tables."""
-        return [
+        found = [
             wire.entry_of(wire.ROUTE, message)
             for family in _FAMILIES
             for message in self.dump(wire.ROUTE, _RTM_ROUTE + 2, {"family": family})
             if message[_DST_LEN_OFFSET] == 0  # a node may have a hundred thousand others
         ]
+        return nexthops.expanded(self, found)
 
     def add_route(self, entry: Entry) -> None:
         """Add a route; ``FileExistsError`` when there is one with that destination, table and metric."""

@@ -27,14 +27,40 @@ MessageClass = Any
 
 
 class _Route(rtmsg):  # type: ignore[misc]  # pyroute2 has no types
-    """A route whose end in seconds is a number; pyroute2 has it as bytes."""
+    """A route with what pyroute2 does not know: its end in seconds as a number, and its nexthop object."""
 
-    nla_map = tuple((name, "uint32" if name == "RTA_EXPIRES" else kind) for name, kind in rtmsg.nla_map)
+    nla_map = (
+        *((name, "uint32" if name == "RTA_EXPIRES" else kind) for name, kind in rtmsg.nla_map),
+        ("RTA_PAD", "none"),
+        ("RTA_UID", "uint32"),
+        ("RTA_TTL_PROPAGATE", "uint8"),
+        ("RTA_IP_PROTO", "uint8"),
+        ("RTA_SPORT", "uint16"),
+        ("RTA_DPORT", "uint16"),
+        ("RTA_NH_ID", "uint32"),
+    )
+
+
+class _Nexthop(nlmsg):  # type: ignore[misc]  # pyroute2 has no types
+    """A nexthop object (nexthop.h), as far as it tells links and gateways."""
+
+    prefix = "NHA_"
+    fields = (("family", "B"), ("scope", "B"), ("protocol", "B"), ("resvd", "B"), ("flags", "I"))
+    nla_map = (
+        ("NHA_UNSPEC", "none"),
+        ("NHA_ID", "uint32"),
+        ("NHA_GROUP", "cdata"),
+        ("NHA_GROUP_TYPE", "uint16"),
+        ("NHA_BLACKHOLE", "flag"),
+        ("NHA_OIF", "uint32"),
+        ("NHA_GATEWAY", "cdata"),
+    )
 
 
 LINK: MessageClass = ifinfmsg
 ADDRESS: MessageClass = ifaddrmsg
 ROUTE: MessageClass = _Route
+NEXTHOP: MessageClass = _Nexthop
 RULE: MessageClass = fibmsg
 NEIGHBOUR: MessageClass = ndmsg
 
