@@ -154,12 +154,25 @@ async def test_what_was_handed_on_once_is_not_handed_on_again() -> None:
         await agent.local.unprepare(CLAIMS)
     with pytest.raises(NotActive):
         await agent.local.container_gate(sandbox("s1"), CONTAINER)
+    agent.gate.open()
+    assert await agent.local.unprepare(CLAIMS) == {"u1": "here"}
+    assert await agent.local.container_gate(sandbox("s1"), CONTAINER) == "here"
+
+
+@pytest.mark.parametrize("settle", [Gate.close, Gate.elsewhere])
+async def test_an_event_of_a_sandbox_is_handed_on_to_an_active_agent_or_not_at_all(
+    settle: Callable[[Gate], None],
+) -> None:
+    agent = Agent()
+    settle(agent.gate)
     for event in (agent.local.run_sandbox, agent.local.stop_sandbox, agent.local.remove_sandbox):
         with pytest.raises(NotActive, match="pod default/s1"):
             await event(sandbox("s1"), 1)
     agent.gate.open()
-    assert await agent.local.unprepare(CLAIMS) == {"u1": "here"}
-    assert await agent.local.container_gate(sandbox("s1"), CONTAINER) == "here"
+    await agent.clock.settle()
+    assert agent.here.asked == []
+    await agent.local.stop_sandbox(sandbox("s1"), 1)
+    assert agent.here.asked == ["stop s1 1"]
 
 
 async def test_a_claim_that_is_handed_on_before_the_devices_are_known_waits_for_them() -> None:

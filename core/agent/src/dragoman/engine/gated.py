@@ -6,7 +6,8 @@ The edges keep their sockets when their agent turns passive; these objects stand
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, Protocol, TypeVar
 
 from loguru import logger
@@ -230,18 +231,26 @@ class LocalServices:
 
     async def run_sandbox(self, sandbox: Sandbox, budget: float) -> None:
         """Attach the pod's devices."""
-        async with self._gate.operation(f"attach to {sandbox}"):
+        async with self._at_once(f"attach to {sandbox}"):
             await self._sandboxes.run_sandbox(sandbox, budget)
 
     async def stop_sandbox(self, sandbox: Sandbox, budget: float) -> None:
         """Detach the devices of the sandbox."""
-        async with self._gate.operation(f"detach from {sandbox}"):
+        async with self._at_once(f"detach from {sandbox}"):
             await self._sandboxes.stop_sandbox(sandbox, budget)
 
     async def remove_sandbox(self, sandbox: Sandbox, budget: float) -> None:
         """Forget the sandbox."""
-        async with self._gate.operation(f"forget {sandbox}"):
+        async with self._at_once(f"forget {sandbox}"):
             await self._sandboxes.remove_sandbox(sandbox, budget)
+
+    @asynccontextmanager
+    async def _at_once(self, name: str) -> AsyncIterator[None]:
+        """Run the block as an operation, or raise ``NotActive``: what a sandbox did is not to be heard of later."""
+        if self._gate.mode is not Mode.OPEN:
+            raise NotActive(f"{name}: this agent is not the active one of this node now")
+        async with self._gate.operation(name):
+            yield
 
 
 def _names(claims: Sequence[ClaimRef]) -> str:
