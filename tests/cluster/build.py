@@ -7,13 +7,14 @@ is built.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
 from pathlib import Path
 
 from tests.cluster import cache, toolchain
-from tests.cluster.tools import run
+from tests.cluster.tools import Failed, run
 
 PROGRAMS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kubectl")
 _SOURCE = Path(__file__).parent / "kube" / "main.go"
@@ -21,8 +22,18 @@ _DEFAULT = "1.37.2"
 
 
 def version() -> str:
-    """Give the release, without ``v``."""
-    return os.environ.get("DRAGOMAN_KUBE_VERSION") or _DEFAULT
+    """Give the release, without ``v``: the one that is named, or that of the ready programs. Raises ``Failed``."""
+    release = os.environ.get("DRAGOMAN_KUBE_VERSION")
+    if release is None and (given := os.environ.get("DRAGOMAN_KUBE_BIN")):
+        release = _told_by(given)
+    if not re.fullmatch(r"1\.\d+\.\d+\S*", release or _DEFAULT):
+        raise Failed(f"{release!r} is no release of Kubernetes: name one such as {_DEFAULT}")
+    return release or _DEFAULT
+
+
+@functools.cache
+def _told_by(folder: str) -> str:
+    return run([Path(folder) / PROGRAMS[0], "--version"]).strip().removeprefix("Kubernetes v")
 
 
 def minor() -> int:

@@ -14,7 +14,7 @@ from tests.cluster.__main__ import DISK
 from tests.cluster.case import Case
 from tests.cluster.node import UPLINKS, fresh_disk
 from tests.cluster.shared import runtimes
-from tests.cluster.tools import environment, run
+from tests.cluster.tools import Failed, environment, run
 from tests.cluster.waiting import until
 
 ROOT = Path(__file__).parents[2]
@@ -75,11 +75,23 @@ def said(*words: str) -> str:
     return run([sys.executable, "-m", "tests.cluster", *words], cwd=ROOT)
 
 
-def test_ready_programs_are_taken_and_nothing_is_built(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_ready_programs_are_taken_with_their_release_and_nothing_is_built(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    server = tmp_path / "kube-apiserver"
+    server.write_text("#!/bin/sh\necho Kubernetes v1.35.9\n")
+    server.chmod(0o755)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("DRAGOMAN_KUBE_BIN", str(tmp_path))
-    assert build.programs() == tmp_path
+    monkeypatch.delenv("DRAGOMAN_KUBE_VERSION", raising=False)
+    assert (build.programs(), build.version(), build.minor()) == (tmp_path, "1.35.9", 35)
     assert not (tmp_path / "cache").exists()
+
+
+def test_a_release_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRAGOMAN_KUBE_VERSION", "latest")
+    with pytest.raises(Failed, match="'latest' is no release of Kubernetes: name one such as 1"):
+        build.version()
 
 
 def test_the_node_is_of_the_release_that_is_asked_for(case: Case) -> None:
