@@ -178,3 +178,11 @@ def test_a_folder_where_agents_meet_keeps_its_mode_and_one_that_cannot_be_used_i
         NodeLock(tmp_path / "state", VirtualClock(), also=tmp_path / "file" / "a.lock").try_acquire()
     assert lock.try_acquire()
     lock.release()
+
+
+def test_who_lacks_the_rights_is_told_what_to_run_as(tmp_path: Path) -> None:
+    # In sysfs nobody makes a file, whoever runs this.
+    lock = NodeLock(tmp_path / "state", VirtualClock(), also=Path("/sys/kernel/a.lock"))
+    with pytest.raises(LedgerFault, match=r"/sys/kernel/a\.lock cannot be used: .*; the agent has to run as root"):
+        lock.try_acquire()
+    assert not lock.held

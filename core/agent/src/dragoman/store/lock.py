@@ -102,7 +102,8 @@ class NodeLock:
             files.make_private(path)
             return _locked(path)
         except OSError as error:
-            raise LedgerFault(f"the lock of the node {path} cannot be used: {error}") from error
+            hint = "; the agent has to run as root" if isinstance(error, PermissionError) else ""
+            raise LedgerFault(f"the lock of the node {path} cannot be used: {error}{hint}") from error
 
     def _sign(self, descriptor: int) -> None:
         since = datetime.fromtimestamp(self._clock.now(), UTC).isoformat(timespec="seconds")
