@@ -66,9 +66,12 @@ def command(connect: Connect) -> click.Command:
     @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
     @click.pass_context
     def explain(ctx: click.Context, /, output: str, nodes: int, devices: int, **given: Any) -> None:
-        from dragoman_explain import running  # noqa: PLC0415 - imported with every start of dragoman
+        from dragoman_explain import running, store  # noqa: PLC0415 - imported with every start of dragoman
 
-        shown, code = running.run(given, connect, output=output, nodes=nodes, devices=devices)
+        try:
+            shown, code = running.run(given, connect, output=output, nodes=nodes, devices=devices)
+        except store.Misused as error:
+            raise click.UsageError(str(error)) from error
         click.echo(shown)
         ctx.exit(code)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from dragoman_explain.store import NAMESPACED, Key, Unusable
+from dragoman_explain.store import NAMESPACED, Key, Misused
 
 _WORDS: Final = {
     "ResourceClaim": ("claim", "claims", "resourceclaim", "resourceclaims"),
@@ -21,11 +21,11 @@ SUBJECTS: Final = ("ResourceClaim", "ResourceClaimTemplate", "Pod")
 
 
 def parse(text: str, namespace: str) -> Key:
-    """Read ``KIND/NAME`` or ``KIND/NAMESPACE/NAME``. Raises ``Unusable``."""
+    """Read ``KIND/NAME`` or ``KIND/NAMESPACE/NAME``. Raises ``Misused``."""
     word, *names = text.split("/")
-    kind = _KINDS.get(word.lower().removesuffix(f".{'resource.k8s.io'}"))
+    kind = _KINDS.get(word.lower().removesuffix(".resource.k8s.io"))
     if kind is None or not 1 <= len(names) <= 2 or not all(names) or (len(names) == 2 and kind not in NAMESPACED):
-        raise Unusable(
+        raise Misused(
             f"{text!r} names no object: give KIND/NAME, KIND/NAMESPACE/NAME or a file; "
             f"kinds are {', '.join(words[0] for words in _WORDS.values())}"
         )

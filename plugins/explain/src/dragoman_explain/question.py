@@ -17,7 +17,7 @@ from dragoman_explain.explaining import explain
 from dragoman_explain.live import Live
 from dragoman_explain.release import features
 from dragoman_explain.report import Report, State
-from dragoman_explain.store import Key, Store, Unusable, key_of
+from dragoman_explain.store import Key, Misused, Store, Unusable, key_of
 from dragoman_explain.subjects import FINISHED
 from dragoman_explain.world import World
 from dragoman_hookspecs import Cluster, Connect
@@ -101,7 +101,7 @@ def _asked(question: Question) -> _Asked:
             continue
         key = naming.parse(text, question.home)
         if key.kind not in naming.SUBJECTS:
-            raise Unusable(f"{text!r} cannot be explained: give a claim, a template, a pod or a file with such")
+            raise Misused(f"{text!r} cannot be explained: give a claim, a template, a pod or a file with such")
         asked.keys.append(key)
     return asked
 

@@ -8,19 +8,19 @@ from typing import Final
 
 from dragoman_allocator.errors import InvalidInput
 from dragoman_allocator.features import NEWEST, RELEASES, Features
-from dragoman_explain.store import Unusable
+from dragoman_explain.store import Misused, Unusable
 
 _GATE: Final = re.compile(r"(\w+)=(true|false)", re.IGNORECASE)
 
 
 def features(release: str | None, gates: str | None) -> Features:
-    """Give the gates of a release (None: the newest), changed by ``A=true,B=false``. Raises ``Unusable``."""
+    """Give the gates of a release (None: the newest), changed by ``A=true,B=false``. Raises ``Misused``."""
     try:
         known = Features.of_release(release or NEWEST)
         changes = _changes(gates)
         Features.of(changes)  # refuses gates that are not known
     except InvalidInput as error:
-        raise Unusable(str(error)) from error
+        raise Misused(str(error)) from error
     on = {gate for gate, value in changes.items() if value}
     return Features((known.gates | on) - (changes.keys() - on), known.rules)
 
@@ -50,6 +50,6 @@ def _changes(gates: str | None) -> dict[str, bool]:
             continue
         found = _GATE.fullmatch(part.strip())
         if found is None:
-            raise Unusable(f"--features: {part.strip()!r} is not GATE=true or GATE=false")
+            raise Misused(f"--features: {part.strip()!r} is not GATE=true or GATE=false")
         changes[found[1]] = found[2].lower() == "true"
     return changes

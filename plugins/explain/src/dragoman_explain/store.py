@@ -18,6 +18,10 @@ class Unusable(DragomanError):
     """An object cannot be used, or a name means nothing."""
 
 
+class Misused(Unusable):
+    """A word of the command line that means nothing, whatever the cluster has."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Key:
     """What an object is called; ``namespace`` is empty where the kind has none."""
