@@ -53,7 +53,6 @@ BAD = {
     "invalid UTF-8": b'{"kind":"quantity","text":"\xff"}',
     "invalid UTF-8 in a name": b'{"\xff":1}',
     "invalid UTF-8 in the id": b'{"id":"\xff","kind":"quantity","text":"1"}',
-    "lone surrogate": b'{"kind":"quantity","text":"\\ud800"}',
     "huge integer": b'{"kind":"quantity","text":' + b"9" * 10_000 + b"}",
     "huge integer as id": b'{"id":' + b"9" * 10_000 + b',"kind":"quantity","text":"1"}',
     "byte order mark": b"\xef\xbb\xbf" + GOOD,

@@ -10,6 +10,7 @@ import msgspec
 from dragoman_allocator.decode import decode, decode_list, read
 from dragoman_allocator.errors import InvalidInput, InvalidMember
 from dragoman_allocator.objects import Struct
+from dragoman_allocator.texts import well_formed
 
 S = TypeVar("S", bound=Struct)
 T = TypeVar("T")
@@ -26,7 +27,7 @@ class Line(Mapping[str, Any]):
     def __init__(self, text: bytes) -> None:
         """Read the names of the members only."""
         try:
-            self._members = _MEMBERS.decode(text)
+            self._members = _members(text)
         except RecursionError:
             raise InvalidInput("the line is nested too deeply") from None
         except msgspec.ValidationError:
@@ -66,6 +67,14 @@ class Line(Mapping[str, Any]):
     def objects(self, name: str, kind: type[S]) -> list[S]:
         """Give a member that is a list of objects of the API, with the API server's defaults."""
         return _named(name, lambda: decode_list(kind, self.raw(name)))
+
+
+def _members(text: bytes) -> dict[str, msgspec.Raw]:
+    try:
+        return _MEMBERS.decode(text)
+    except msgspec.DecodeError:
+        pass  # half a surrogate pair, as Kubernetes takes one, spoils the whole line
+    return _MEMBERS.decode(well_formed(text))
 
 
 def _named(name: str, reading: Callable[[], T]) -> T:
