@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from dragoman_allocator.cel.regexes import InvalidPattern, compiled
+
 from .celworld import verdict
 
 
@@ -33,3 +35,25 @@ def test_classes_that_re2_does_not_have_are_refused_and_not_misread(name: str) -
 def test_names_of_groups_are_ascii(group: str) -> None:
     assert str(verdict(f'"a".matches("{group}")')).startswith("compile: ")
     assert verdict('"a".matches("(?P<_9>a)") && "(?P<ä>".matches("^[(]?[(?P<ä>]+$")') is True
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        ("[", "missing closing ]: `[`"),
+        ("x(", "missing closing ): `x(`"),
+        ("x)", "unexpected ): `x)`"),
+        ("a**", "invalid nested repetition operator: `**`"),
+        ("*", "missing argument to repetition operator: `*`"),
+        ("[z-a]", "invalid character class range: `z-a`"),
+        ("a{1001}", "invalid repeat count: `{1001}`"),
+        ("(?z)", "invalid or unsupported Perl syntax: `(?z`"),
+        ("\\", "trailing backslash at end of expression: ``"),
+        (r"\8", r"invalid escape sequence: `\8`"),
+    ],
+)
+def test_what_is_wrong_with_a_pattern_is_told_in_the_words_of_go(pattern: str, words: str) -> None:
+    # the codes of regexp/syntax/parse.go
+    with pytest.raises(InvalidPattern) as invalid:
+        compiled(pattern)
+    assert str(invalid.value) == f"error parsing regexp: {words}"

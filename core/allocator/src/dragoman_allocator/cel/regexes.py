@@ -51,6 +51,16 @@ def _as_re2(match: re.Match[str]) -> str:
     return f"\\{match['sign']}{{{match['negated'] or ''}{_NAMES.get(name) or name.capitalize()}}}"
 
 
+_WORDS_OF_GO: Final = {
+    "bad repetition operator": "invalid nested repetition operator",
+    "invalid named capture group": "invalid named capture",
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+    "invalid repetition size": "invalid repeat count",
+    "missing )": "missing closing )",
+    "missing ]": "missing closing ]",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "trailing \\": "trailing backslash at end of expression",
+}
 _LARGEST_CACHE: Final = 400_000
 """Instructions of all patterns that are kept; RE2 takes some hundred bytes for one."""
 _TOO_LARGE: Final = 1_000_000
@@ -85,12 +95,21 @@ def _compile(pattern: str) -> Any:
     except (re2.error, ValueError) as error:
         if "too large" in str(error):
             work.elements(_TOO_LARGE)
-        raise InvalidPattern(f"error parsing regexp: {error}") from None
+        raise InvalidPattern(_in_words_of_go(error)) from None
     re2.purge()  # it keeps the last 128 itself, however large
     for name in found.groupindex:
         if not name.isascii():
             raise InvalidPattern(f"error parsing regexp: invalid named capture: `(?P<{name}>`")
     return found
+
+
+def _in_words_of_go(error: Exception) -> str:
+    """Tell an error of RE2, which gives its sentences as bytes, as ``regexp/syntax.Error`` does."""
+    sentence = error.args[0] if error.args else None
+    if not isinstance(sentence, bytes):
+        return f"error parsing regexp: {error}"
+    what, _, part = sentence.decode(errors="replace").partition(": ")
+    return f"error parsing regexp: {_WORDS_OF_GO.get(what, what)}: `{part}`"
 
 
 def matches(text: str, pattern: str) -> bool:
