@@ -12,6 +12,7 @@ from dragoman.clock import Clock
 from dragoman.kube.client import KubeClient, decode
 from dragoman.kube.conditions import TransitionTimes, entry_key
 from dragoman.kube.errors import ApiError, ServerUnavailable
+from dragoman.kube.reading import LEVELS, is_cut
 from dragoman.kube.retry import patiently
 from dragoman.kube.versions import Api, Versions
 from dragoman.model.claims import AllocationResult, Claim, ClaimRef, Consumer, OpaqueConfig, StatusEntry
@@ -201,6 +202,9 @@ def _config(entry: Config, opaque: Opaque) -> OpaqueConfig:
         driver=opaque.driver,
         parameters=opaque.parameters or {},
         requests=tuple(entry.requests or ()),
+        fault=f"they are nested more than {LEVELS} levels deep: write them flatter"
+        if is_cut(opaque.parameters)
+        else "",
     )
 
 

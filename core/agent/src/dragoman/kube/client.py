@@ -13,6 +13,7 @@ from urllib3.exceptions import HTTPError, ProtocolError
 
 from dragoman.kube.access import Access, api_client
 from dragoman.kube.errors import ServerUnavailable, failure
+from dragoman.kube.reading import read
 from dragoman.kube.watch import WatchStream
 from dragoman.threads import DaemonThreads
 
@@ -174,6 +175,6 @@ def _read(what: str, response: Any) -> bytes:
 def decode(what: str, body: bytes, kind: type[T]) -> T:
     """Decode an answer into a struct. Raises ``ServerUnavailable`` for what is not the expected JSON."""
     try:
-        return msgspec.json.decode(body, type=kind)
+        return read(body, kind)
     except msgspec.DecodeError as error:
         raise ServerUnavailable(f"{what}: the answer cannot be read: {error}") from error

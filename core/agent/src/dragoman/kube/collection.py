@@ -12,6 +12,7 @@ from dragoman.clock import Clock
 from dragoman.kube.client import KubeClient, decode
 from dragoman.kube.errors import ApiError
 from dragoman.kube.follow import Follower, Position
+from dragoman.kube.reading import read
 from dragoman.kube.watch import WatchEvent, watch_query
 from dragoman_hookspecs import JsonObject
 
@@ -90,7 +91,7 @@ class _Changes:
         return self._path, watch_query(version)
 
     def take(self, event: WatchEvent) -> None:
-        self._see(event.type, msgspec.json.decode(event.object, type=dict[str, Any]))
+        self._see(event.type, read(event.object, dict[str, Any]))
 
     def _see(self, type_: str, item: JsonObject) -> None:
         key, metadata = _key(item), item["metadata"]

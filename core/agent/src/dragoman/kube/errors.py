@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from dragoman.kube.reading import read
 from dragoman.model.claims import ClaimRef
 from dragoman.model.errors import Unavailable
 from dragoman_hookspecs import ApiRefused
@@ -110,7 +111,7 @@ def event_failure(what: str, body: bytes) -> ApiError | ServerUnavailable:
 
 def _parse(body: bytes) -> _Status:
     try:
-        return msgspec.json.decode(body, type=_Status)
+        return read(body, _Status)
     except msgspec.DecodeError:
         return _Status()
 

@@ -6,13 +6,13 @@ import asyncio
 import random
 from collections.abc import Callable, Sequence
 
-import msgspec
 from loguru import logger
 
 from dragoman.clock import Clock
 from dragoman.kube.alarm import Alarm
 from dragoman.kube.client import KubeClient
 from dragoman.kube.follow import Follower, Position
+from dragoman.kube.reading import read
 from dragoman.kube.slice_cache import SliceCache, SliceObject
 from dragoman.kube.slice_content import WantedSlices
 from dragoman.kube.slice_sync import SliceSync
@@ -152,7 +152,7 @@ class SlicePublisher:
         return collection(api), watch_query(version) | {"fieldSelector": self._writer.selector}
 
     def _take(self, event: WatchEvent) -> None:
-        self._sync.cache.see(event.type, msgspec.json.decode(event.object, type=SliceObject).stored())
+        self._sync.cache.see(event.type, read(event.object, SliceObject).stored())
 
     def _changed(self, deleted: bool) -> None:
         if deleted:

@@ -14,6 +14,7 @@ import msgspec
 from urllib3.exceptions import HTTPError
 
 from dragoman.kube.errors import ServerUnavailable, event_failure
+from dragoman.kube.reading import read
 from dragoman_hookspecs import DragomanError
 
 PERIOD = (300, 600)
@@ -101,7 +102,7 @@ class WatchStream:
                 self._response = response
                 stopped = self._stopped
             for line in () if stopped else _lines(response):
-                event = msgspec.json.decode(line, type=WatchEvent)
+                event = read(line, WatchEvent)
                 if event.type == "ERROR":
                     raise event_failure(self._what, bytes(event.object))
                 yield event

@@ -41,13 +41,15 @@ class AllocationResult:
 class OpaqueConfig:
     """One opaque entry of ``status.allocation.devices.config``; ``source`` is ``FromClass`` or ``FromClaim``.
 
-    ``requests`` empty means all requests; entries name a request or ``request/subrequest``.
+    ``requests`` empty means all requests; entries name a request or ``request/subrequest``. ``fault``: why not all of
+    the parameters could be read, so that no device may be prepared with them; "" where they were.
     """
 
     source: str
     driver: str
     parameters: Mapping[str, Any]
     requests: tuple[str, ...] = ()
+    fault: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,12 +47,15 @@ def covers(config: OpaqueConfig, request: str) -> bool:
 def merge(configs: Sequence[OpaqueConfig], driver: str, request: str) -> JsonObject:
     """Merge the entries that reach a request of this driver into one object.
 
-    Raises ``InvalidConfig`` where a claim changes a locked key, uses ``locked`` itself, or ``locked`` is no list.
+    Raises ``InvalidConfig`` where a claim changes a locked key, uses ``locked`` itself, ``locked`` is no list, or an
+    entry has a fault.
     """
     merged: JsonObject = {}
     locked: set[str] = set()
     ours = [config for config in configs if config.driver == driver and covers(config, request)]
     for config in sorted(ours, key=lambda config: config.source != "FromClass"):
+        if config.fault:
+            raise InvalidConfig.at("", config.fault)
         values = dict(config.parameters)
         if config.source == "FromClass":
             locked |= _locked(values.pop(LOCKED, []))

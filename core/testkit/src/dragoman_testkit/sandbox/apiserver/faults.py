@@ -31,6 +31,8 @@ class Faults:
     ``loose_parameters``: the opaque parameters of all claims were sent with blanks. What a server merges or reads as
     JSON has none, so every write of claim status but one in protobuf changes the allocation, and is refused (seen
     with 1.37).
+    ``spellings``: other bytes for parts of answers, events of watches included: a server shows opaque JSON as it was
+    sent, also what no decoder here can take, such as ``{b'"@"': b'[' * 2000 + b']' * 2000}``.
     """
 
     def __init__(self, wake: Callable[[], None]) -> None:
@@ -38,6 +40,7 @@ class Faults:
         self.needs_share_id = False
         self.loose_parameters = False
         self.expire_after: int | None = None
+        self.spellings: dict[bytes, bytes] = {}
         self.frozen = False
         self.cuts = 0
         self._wake = wake
@@ -82,11 +85,18 @@ class Faults:
         """Behave again, and answer what hangs with 503."""
         self._rules.clear()
         self.off.clear()
+        self.spellings.clear()
         self.frozen = self.needs_share_id = self.loose_parameters = False
         self.expire_after = None
         self._released.set()
         self._released = asyncio.Event()
         self._wake()
+
+    def spelled(self, answer: bytes) -> bytes:
+        """Give an answer, or an event, as it is sent."""
+        for written, sent in self.spellings.items():
+            answer = answer.replace(written, sent)
+        return answer
 
     async def meet(self, verb: str, path: str) -> bool:
         """Apply what is armed for a request; True asks for the loss of its answer. Raises ``ApiFault``."""

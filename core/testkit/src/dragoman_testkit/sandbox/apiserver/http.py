@@ -58,6 +58,8 @@ class Frontend:
             answer = await self._answer(request, target, verb)
         except ApiFault as fault:
             answer, lose = _failure(request, fault), False
+        if isinstance(answer, web.Response) and isinstance(answer.body, bytes):
+            answer.body = self.faults.spelled(answer.body)
         if lose and request.transport is not None:
             request.transport.abort()
         return answer
@@ -160,7 +162,8 @@ class Frontend:
             async for event in watching.events(self.store, self.faults, watch):
                 obj = event["object"]
                 shown = obj if event["type"] == "ERROR" else to_version(target.resource, target.version, obj)
-                await response.write(json.dumps({"type": event["type"], "object": shown}).encode() + b"\n")
+                line = json.dumps({"type": event["type"], "object": shown}).encode() + b"\n"
+                await response.write(self.faults.spelled(line))
         return response
 
     def _matcher(self, request: web.Request, target: Target) -> selectors.Matcher:
