@@ -166,3 +166,18 @@ def test_a_release_whose_rules_are_not_known_has_to_be_chosen(version: Json) -> 
 def test_options_change_the_gates_of_a_release() -> None:
     gates = features("1.36", "DRADeviceTaints=false, DRAListTypeAttributes=true")
     assert (gates.rules, gates.on("DRADeviceTaints"), gates.on("DRAListTypeAttributes")) == ("1.36", False, True)
+
+
+def test_a_claim_with_parameters_as_deep_as_the_api_takes_them_hides_no_other() -> None:
+    parameters: Json = {}
+    for _ in range(2000):
+        parameters = {"a": parameters}
+    config = [{"source": "FromClaim", "opaque": {"driver": "dra.example.com", "parameters": parameters}}]
+    theirs = held("theirs", "d1")
+    theirs["spec"]["devices"]["config"] = theirs["status"]["allocation"]["devices"]["config"] = config
+    server = cluster(resourceclaims=[claim(), theirs])
+    result = run("claim/mine", connect=connecting(server))
+    assert (result.exit_code, "held by claim default/theirs" in result.stdout) == (3, True)
+    assert run("claim/theirs", connect=connecting(server)).exit_code == 0
+    with pytest.raises(Unusable, match="nested too deeply to be written as JSON: ask for text"):
+        raise run("claim/theirs", "-o", "json", connect=connecting(server)).exception or AssertionError("no error")

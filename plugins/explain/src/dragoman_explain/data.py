@@ -11,13 +11,17 @@ from dragoman_allocator.decode import encode, to_json
 from dragoman_allocator.eviction import Cause, Eviction
 from dragoman_explain.question import Answer
 from dragoman_explain.report import Held, NodeReport, Report
+from dragoman_explain.store import Unusable
 from dragoman_hookspecs import JsonObject
 
 
 def render(answer: Answer) -> str:
-    """Give ``{"release": …, "subjects": […]}``; the README describes the members."""
-    body = {"release": answer.release, "subjects": [_report(report) for report in answer.reports]}
-    return msgspec.json.format(encode(body)).decode()
+    """Give ``{"release": …, "subjects": […]}``; the README describes the members. Raises ``Unusable``."""
+    try:
+        body = {"release": answer.release, "subjects": [_report(report) for report in answer.reports]}
+        return msgspec.json.format(encode(body)).decode()
+    except RecursionError:
+        raise Unusable("parameters of the answer are nested too deeply to be written as JSON: ask for text") from None
 
 
 def _report(report: Report) -> JsonObject:

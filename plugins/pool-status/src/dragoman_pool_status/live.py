@@ -9,9 +9,10 @@ import msgspec
 
 from dragoman_allocator.objects import DeviceTaintRule, ResourceClaim
 from dragoman_allocator.pool_status import LeanClaim, LeanSlice
-from dragoman_hookspecs import ApiRefused, Cluster, DragomanError
+from dragoman_hookspecs import ApiRefused, Cluster, DragomanError, JsonObject
 from dragoman_pool_status.kinds import CLAIMS, RULES, SLICES
 from dragoman_pool_status.objects import Objects
+from dragoman_pool_status.reading import read as read_one
 
 _PAGE: Final = 500
 _NOT_FOUND: Final = 404
@@ -36,7 +37,6 @@ def read(cluster: Cluster, *, holders: bool) -> Objects:
 
 def everything(cluster: Cluster, path: str, kind: type[_T]) -> list[_T]:
     """Read a collection. Raises ``DragomanError``."""
-    decoder: msgspec.json.Decoder[list[_T]] = msgspec.json.Decoder(list[kind])  # type: ignore[valid-type] # it is a value
     found: list[_T] = []
     query: dict[str, Any] = {"limit": _PAGE}
     while True:
@@ -49,13 +49,20 @@ def everything(cluster: Cluster, path: str, kind: type[_T]) -> list[_T]:
             found, query = [], {"limit": 0}
             continue
         try:
-            found += decoder.decode(msgspec.json.encode(page.get("items") or []))
+            found += _items(page.get("items") or [], kind)
         except msgspec.MsgspecError as error:
             raise UnreadableList(f"{path} cannot be read: {error}") from error
         following = (page.get("metadata") or {}).get("continue")
         if not following:
             return found
         query = {"limit": _PAGE, "continue": following}
+
+
+def _items(items: list[JsonObject], kind: type[_T]) -> list[_T]:
+    try:
+        return msgspec.json.decode(msgspec.json.encode(items), type=list[kind])  # type: ignore[valid-type] # it is a value
+    except RecursionError:
+        return [read_one(item, kind) for item in items]
 
 
 def _rules(cluster: Cluster) -> list[DeviceTaintRule]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, TypeVar
 
-import msgspec
-
 from dragoman_allocator.features import Features
 from dragoman_allocator.objects import DeviceTaintRule, PoolStatus, PoolStatusRequest
 from dragoman_allocator.objects.requests import PoolStatusRequestStatus
 from dragoman_allocator.pool_status import LeanClaim, LeanSlice, Selection, describe, pool_status
 from dragoman_hookspecs import JsonObject
 from dragoman_pool_status.kinds import CLAIMS, SLICES
+from dragoman_pool_status.reading import read
 
 _T = TypeVar("_T")
 _FEATURES: Final = Features()
@@ -57,6 +56,5 @@ def _take(here: dict[str, _T], type_: str, body: JsonObject, kind: type[_T]) -> 
     former = here.pop(key, None)
     if type_ == "DELETED":
         return former
-    # Through JSON: lean objects keep parts of it unread.
-    here[key] = msgspec.json.decode(msgspec.json.encode(body), type=kind)
+    here[key] = read(body, kind)
     return here[key]
