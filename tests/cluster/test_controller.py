@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.cluster import build, pools
+from tests.cluster import build, files, objects, pools
 from tests.cluster import controller as controllers
+from tests.cluster.agent import DRIVER as DRAGOMAN
 from tests.cluster.api import ApiError, Object
 from tests.cluster.case import Case
 from tests.cluster.controller import Controller
@@ -81,6 +83,32 @@ def test_a_pool_that_grows_whole_is_answered_then(case: Case, controller: Contro
     finally:
         for each in (half, other):
             case.api.delete("ResourceSlice", each["metadata"]["name"])
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [r'{"text":"\ud800"}', '{"a":' * 1600 + "1" + "}" * 1600],
+    ids=["half a surrogate pair", "nested deeply"],
+)
+def test_a_claim_that_is_hard_to_read_hides_no_others_and_its_pod_runs(
+    case: Case, controller: Controller, requests: Requests, parameters: str
+) -> None:
+    foreign = {"requests": [], "opaque": {"driver": "other.example.com", "parameters": "@"}}
+    odd = objects.claim("odd", objects.request("net", "lab"), config=[objects.config({"podIfName": "net1"}), foreign])
+    path = case.api.path("ResourceClaim")
+    case.api.raw("POST", path, text=json.dumps(odd).replace('"@"', parameters))
+    try:
+        case.create(objects.pod("uses", objects.of_claim("odd")))
+        case.running("uses")
+        assert "net1" in case.exec("uses", "ip", "link")
+        # It lists all claims when it starts, and has to have read them before it answers.
+        assert controller.terminate() == 0
+        controller.start()
+        (pool,) = requests.answer(requests.ask(driver=DRAGOMAN, poolName=files.NODE))["pools"]
+        assert pool["allocatedDevices"] == 1
+        case.delete("uses")
+    finally:
+        case.api.raw("DELETE", f"{path}/odd")
 
 
 def test_neither_a_question_nor_its_answer_can_be_changed(
