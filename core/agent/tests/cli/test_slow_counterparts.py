@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from ..kube.execplugin import kubeconfig  # noqa: TID252 - tests have no package of their own
+
 
 def start(folder: Path, *arguments: str, **more: str) -> subprocess.Popen[str]:
     """Start the program with settings of this folder."""
@@ -43,17 +45,6 @@ def test_a_command_says_that_it_waits_for_the_agent(tmp_path: Path) -> None:
             for command in running:
                 command.kill()
     assert said == [f"Waiting for the agent at {path} to answer, 30 s at most\n"] * 4
-
-
-def kubeconfig(folder: Path, script: str) -> Path:
-    file = folder / "kubeconfig"
-    file.write_text(
-        "{current-context: x, clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}], "
-        "contexts: [{name: x, context: {cluster: c, user: u}}], users: [{name: u, user: {exec: "
-        "{apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: sh, "
-        f"args: [-c, '{script}']}}}}}}]}}"
-    )
-    return file
 
 
 @pytest.mark.parametrize(

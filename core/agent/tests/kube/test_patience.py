@@ -17,6 +17,8 @@ from dragoman.kube.errors import ServerUnavailable
 from dragoman.model.errors import Refused
 from dragoman.patience import Patience
 
+from .execplugin import kubeconfig
+
 
 @pytest.fixture
 def silent() -> Iterator[str]:
@@ -47,17 +49,6 @@ async def test_what_work_raises_is_raised_and_what_ends_at_once_is_not_told_of()
         await Patience(quiet=0.0, tell=said.append).told("it", fail())
     await asyncio.sleep(0)
     assert said == []
-
-
-def kubeconfig(folder: Path, script: str) -> Path:
-    file = folder / "kubeconfig"
-    file.write_text(
-        "{current-context: x, clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}], "
-        "contexts: [{name: x, context: {cluster: c, user: u}}], users: [{name: u, user: {exec: "
-        "{apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: sh, "
-        f"args: [-c, '{script}']}}}}}}]}}"
-    )
-    return file
 
 
 async def test_an_exec_plugin_that_hangs_is_told_of_given_up_and_ended_with_what_it_started(tmp_path: Path) -> None:

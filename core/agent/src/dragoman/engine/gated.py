@@ -50,7 +50,7 @@ class SandboxEvents(Protocol):
         """Forget the sandbox."""
 
 
-_Event = Callable[[SandboxEvents], Callable[[Sandbox, float], Coroutine[Any, Any, None]]]
+_Event = Callable[[SandboxEvents], Callable[[Sandbox, float], Awaitable[None]]]
 
 
 class Sandboxes(SandboxEvents, Protocol):
@@ -183,7 +183,7 @@ class GatedSandboxes:
             async with self._gate.operation(name):
                 await event(self._sandboxes)(sandbox, left)
         elif self._gate.mode is Mode.ELSEWHERE:
-            await self._within(left, self._hand_on(name, event(self._active)(sandbox, left)))
+            await self._within(left, self._hand_on(name, sandbox, left, event))
 
     async def _within(self, seconds: float, work: Coroutine[Any, Any, object]) -> None:
         task = asyncio.ensure_future(work)
@@ -192,9 +192,9 @@ class GatedSandboxes:
         finally:
             task.cancel()
 
-    async def _hand_on(self, name: str, call: Awaitable[None]) -> None:
+    async def _hand_on(self, name: str, sandbox: Sandbox, budget: float, event: _Event) -> None:
         try:
-            await call
+            await event(self._active)(sandbox, budget)
         except Unavailable as error:
             logger.info("{}: handed on, and not answered: {}", name, error)
 

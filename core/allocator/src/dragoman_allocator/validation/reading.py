@@ -17,9 +17,9 @@ import msgspec
 from dragoman_allocator.errors import InvalidInput
 from dragoman_allocator.objects.meta import JsonObject
 from dragoman_allocator.quantity import InvalidQuantity, parse_text
+from dragoman_allocator.texts import well_formed
 from dragoman_allocator.validation.instants import Instant
 from dragoman_allocator.validation.repetitions import repeated
-from dragoman_allocator.validation.texts import well_formed
 from dragoman_allocator.validation.types import CORE, GROUP, KINDS, Schema, Type, schema
 
 _MEMBERS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
