@@ -30,7 +30,7 @@ from dragoman.model.plan import (
     plan_claim,
 )
 from dragoman.model.rebuild import own_entries
-from dragoman.model.records import AllocationRow
+from dragoman.model.records import AllocationRow, are_prepared
 from dragoman.model.states import AllocationState
 from dragoman.model.status import ClaimStatus
 from dragoman_hookspecs import DragomanError, Prepared, rules
@@ -143,7 +143,7 @@ class Claims:
             await self._known_again(ref)
         async with self._parts.locks.hold(ref.uid):
             rows = self._parts.ledger.of_claim(ref.uid)
-            if claim is None and not _are_prepared(rows):
+            if claim is None and not are_prepared(rows):
                 raise Unavailable(f"{ref} was unprepared meanwhile, and cannot be read now")
             if claim is None or self._is_prepared(claim, rows):
                 return await self._again(rows, claim)
@@ -158,7 +158,7 @@ class Claims:
         try:
             return await self._source.read(ref)
         except Unavailable:
-            if _are_prepared(self._parts.ledger.of_claim(ref.uid)):
+            if are_prepared(self._parts.ledger.of_claim(ref.uid)):
                 return None
             raise
 
@@ -289,10 +289,6 @@ class Claims:
     async def _status(self, uid: str) -> ClaimStatus | None:
         rows = self._parts.ledger.of_claim(uid)
         return await self._describing.status(rows) if rows else None
-
-
-def _are_prepared(rows: Sequence[AllocationRow]) -> bool:
-    return bool(rows) and all(row.state is AllocationState.PREPARED for row in rows)
 
 
 def _check_names(claim: Claim) -> None:

@@ -13,7 +13,7 @@ from dragoman.engine.describing import Describing
 from dragoman.engine.freeing import Freeing
 from dragoman.engine.parts import Parts
 from dragoman.hooks import PluginTimeout
-from dragoman.model.records import AllocationRow, AttachmentRow
+from dragoman.model.records import AllocationRow, AttachmentRow, are_prepared
 from dragoman.model.states import AllocationState, AttachmentState
 from dragoman_hookspecs import DragomanError, Link, Recovered, Recovery
 
@@ -81,7 +81,7 @@ class Recovering:
     async def _undo_allocations(self) -> None:
         for _, rows in groupby(list(self.parts.ledger.allocations()), key=lambda row: row.claim.uid):
             of_claim = list(rows)
-            if all(row.state is AllocationState.PREPARED for row in of_claim):
+            if are_prepared(of_claim):
                 continue
             try:
                 await Freeing(self.parts, Attaching(self.parts)).free(of_claim)

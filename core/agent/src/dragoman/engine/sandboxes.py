@@ -21,7 +21,7 @@ from dragoman.engine.reporting import RETURN_SETTLE, SETTLE, Reporting
 from dragoman.engine.returning import FIRST_DELAY, LAST_DELAY, Returning
 from dragoman.engine.waiting import finished
 from dragoman.model.errors import Unavailable
-from dragoman.model.records import AllocationKey, AllocationRow, AttachmentRow
+from dragoman.model.records import AllocationKey, AllocationRow, AttachmentRow, are_prepared
 from dragoman.model.sandboxes import Container, Sandbox
 from dragoman.model.states import AllocationState, AttachmentState
 from dragoman.model.status import ClaimStatus, Event, Subject
@@ -297,7 +297,7 @@ class Sandboxes:
             # Files of a claim that is unprepared meanwhile would stay.
             async with self._parts.locks.hold(uid):
                 of_claim = self._parts.ledger.of_claim(uid)
-                if of_claim and all(row.state is AllocationState.PREPARED for row in of_claim):
+                if are_prepared(of_claim):
                     await self._describing.write_files(of_claim)
                     self._report(uid)
         for key in inside:

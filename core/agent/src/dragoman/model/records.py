@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dragoman.model.claims import ClaimRef, Consumer
@@ -84,3 +84,8 @@ class AttachmentRow:
     def netns(self) -> Netns:
         """The network namespace of the sandbox."""
         return Netns(path=self.netns_path, cookie=self.netns_cookie)
+
+
+def are_prepared(rows: Sequence[AllocationRow]) -> bool:
+    """Tell whether a claim, of which these are all rows, is prepared as a whole."""
+    return bool(rows) and all(row.state is AllocationState.PREPARED for row in rows)
