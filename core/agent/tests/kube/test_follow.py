@@ -12,6 +12,7 @@ from dragoman.kube.access import Access
 from dragoman.kube.client import KubeClient
 from dragoman.kube.follow import LONGEST_AWAY, Follower, Position
 from dragoman_testkit.fakes.clock import VirtualClock
+from dragoman_testkit.sandbox.streams import listening
 
 PAGE = "<html><body><h1>503 Service Unavailable</h1>No server is available to handle this request.</body></html>"
 BUSY = '{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Timeout", "code": 504}'
@@ -24,11 +25,9 @@ async def answering(status: int, body: str) -> AsyncIterator[str]:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(f"HTTP/1.1 {status} X\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
-        await writer.drain()
-        writer.close()
 
-    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with listening(answer) as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 @pytest.mark.parametrize(
@@ -38,17 +37,25 @@ async def answering(status: int, body: str) -> AsyncIterator[str]:
 async def test_a_balancer_without_a_server_is_asked_again_as_soon_as_nobody_and_a_busy_server_later(
     status: int, body: str, soon: bool, clock: VirtualClock
 ) -> None:
-    asked: list[float] = []
+    waits: list[float] = []
     async with answering(status, body) as url, KubeClient(Access(server=url)) as client, asyncio.timeout(20):
+        answered = clock.monotonic()
 
         async def position() -> Position:
-            asked.append(clock.monotonic())
-            await client.get("/version")
+            nonlocal answered
+            waits.append(clock.monotonic() - answered)
+            try:
+                await client.get("/version")
+            finally:
+                # Some time of the test passes while a real request is under way; it is not part of a wait.
+                answered = clock.monotonic()
             raise AssertionError("it does not answer")
 
         follower = Follower(client, clock, "it", position=position, take=lambda _event: None, silence=60.0)
         following = asyncio.create_task(follower.run())
-        while len(asked) < 9:
+        while len(waits) < 9:
             await (clock.advance(1) if clock.pending() else clock.settle())
         following.cancel()
-    assert (asked[-1] - asked[-2] <= LONGEST_AWAY) is soon
+        with contextlib.suppress(asyncio.CancelledError):
+            await following
+    assert (waits[-1] <= LONGEST_AWAY) is soon

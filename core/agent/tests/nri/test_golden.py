@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from dragoman.nri.plugin import NriPlugin
 from dragoman.nri.session import PLUGIN_SERVICE, sandbox_of
 from dragoman.nri.ttrpc import Answer, Call, Client, Message, MessageReader, Server
 from dragoman_testkit.fakes.clock import VirtualClock
+from dragoman_testkit.sandbox.streams import listening
 
 THEIRS, OURS = ">", "<"
 REQUESTS: dict[str, Any] = {
@@ -131,22 +133,21 @@ async def test_the_agent_answers_a_runtime_to_the_byte_as_it_was_recorded(tmp_pa
             else:
                 heard.append((sender, await reader.readexactly(len(data))))
         said.set_result(heard)
-        writer.close()
 
-    server = await asyncio.start_unix_server(play, str(tmp_path / "nri.sock"))
-    plugin = NriPlugin(service, socket=tmp_path / "nri.sock", name="dragoman", idx="10", clock=clock)
-    running = asyncio.ensure_future(plugin.run())
-    assert await said == FRAMES
-    assert [sandbox.label for sandbox in service.sandboxes] == ["suite/pod-1"]
-    assert service.seen == [
-        "run suite/pod-2 True",
-        "create suite/pod-2 app",
-        "create suite/pod-2 refused",
-        "stop suite/pod-2 True",
-        "remove suite/pod-2 False",
-        "stop suite/pod-1 True",
-        "remove suite/pod-1 False",
-    ]
-    running.cancel()
-    server.close()
-    await asyncio.gather(running, server.wait_closed(), return_exceptions=True)
+    async with listening(play, tmp_path / "nri.sock"):
+        plugin = NriPlugin(service, socket=tmp_path / "nri.sock", name="dragoman", idx="10", clock=clock)
+        running = asyncio.ensure_future(plugin.run())
+        assert await said == FRAMES
+        assert [sandbox.label for sandbox in service.sandboxes] == ["suite/pod-1"]
+        assert service.seen == [
+            "run suite/pod-2 True",
+            "create suite/pod-2 app",
+            "create suite/pod-2 refused",
+            "stop suite/pod-2 True",
+            "remove suite/pod-2 False",
+            "stop suite/pod-1 True",
+            "remove suite/pod-1 False",
+        ]
+        running.cancel()
+        with suppress(asyncio.CancelledError):
+            await running

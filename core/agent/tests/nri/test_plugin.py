@@ -19,6 +19,7 @@ from dragoman.nri.state import NriState
 from dragoman.nri.ttrpc import CallError
 from dragoman_testkit.fakes.clock import VirtualClock
 from dragoman_testkit.sandbox.runtime_nri import NriEnd, NriOptions
+from dragoman_testkit.sandbox.streams import listening
 
 POD = pb.PodSandbox(id="s1", name="web", uid="u1", namespace="shop", pid=7)
 OLD = NriOptions(dedicated_calls=False, knows_failure_policy=False)
@@ -268,31 +269,25 @@ async def test_a_removed_socket_is_no_reason_to_leave_a_connection_that_works(no
 async def test_a_runtime_that_refuses_is_asked_again_ever_more_seldom(node: Node) -> None:
     attempts: list[float] = []
 
-    async def hang_up(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def hang_up(_reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
         attempts.append(node.clock.monotonic())
-        writer.close()
 
-    server = await asyncio.start_unix_server(hang_up, str(node.socket))
-    async with node.running():
+    async with listening(hang_up, node.socket), node.running():
         state = await node.reach(lambda _: len(attempts) == 8)
         assert state.reason == "the runtime closed the connection before it synchronized"
-    server.close()
     waits = [later - earlier for earlier, later in pairwise(attempts)]
     assert waits == sorted(waits)
     assert 1.9 <= waits[-1] <= 2.2
 
 
 async def test_what_is_not_nri_ends_the_connection_with_a_reason(node: Node) -> None:
-    async def talk(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(frames(9, b"another connection") + b"HTTP/1.1 400 Bad Request\r\n")
         await writer.drain()
-        await _reader.read()
-        writer.close()
+        await reader.read()
 
-    server = await asyncio.start_unix_server(talk, str(node.socket))
-    async with node.running():
+    async with listening(talk, node.socket), node.running():
         await node.reach(lambda state: "what is not NRI" in state.reason)
-    server.close()
 
 
 async def test_a_refused_registration_is_a_state_with_the_text_of_the_runtime(node: Node) -> None:
@@ -301,13 +296,10 @@ async def test_a_refused_registration_is_a_state_with_the_text_of_the_runtime(no
         writer.write(frames(2, bytes.fromhex("0000000b0000000102000a090803") + b"\x12\x05taken"))
         await writer.drain()
         await reader.read()
-        writer.close()
 
-    server = await asyncio.start_unix_server(refuse, str(node.socket))
-    async with node.running():
+    async with listening(refuse, node.socket), node.running():
         state = await node.reach(lambda state: "did not register" in state.reason)
         assert state.reason == "the runtime did not register plugin 42-dragoman: taken"
-    server.close()
 
 
 async def test_plugins_are_called_in_the_order_of_their_index(node: Node) -> None:

@@ -13,6 +13,7 @@ from dragoman.nri.mux import PLUGIN_ID, RUNTIME_ID
 from dragoman.nri.plugin import RUNTIME_SERVICE, NriPlugin
 from dragoman.nri.ttrpc import Call, CallError, Code
 from dragoman_testkit.fakes.clock import VirtualClock
+from dragoman_testkit.sandbox.streams import listening
 
 KNOWN = {"RegisterPlugin", "UpdateContainers"}
 """The calls that a runtime has."""
@@ -34,7 +35,7 @@ class Nobody:
 
 
 async def test_no_question_is_a_call_for_which_the_runtime_takes_its_locks(tmp_path: Path) -> None:
-    clock, asked, joined = VirtualClock(), list[str](), list[asyncio.Task[None]]()
+    clock, asked, joined = VirtualClock(), list[str](), list[Connection]()
 
     async def answer(call: Call) -> bytes:
         assert call.service == RUNTIME_SERVICE
@@ -44,11 +45,11 @@ async def test_no_question_is_a_call_for_which_the_runtime_takes_its_locks(tmp_p
         return b""
 
     async def join(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        connection = Connection(reader, writer, answer, serves=RUNTIME_ID, calls=PLUGIN_ID, clock=clock)
-        joined.append(asyncio.ensure_future(connection.run()))
+        joined.append(Connection(reader, writer, answer, serves=RUNTIME_ID, calls=PLUGIN_ID, clock=clock))
+        await joined[-1].run()
 
     socket = tmp_path / "nri.sock"
-    async with await asyncio.start_unix_server(join, str(socket)):
+    async with listening(join, socket):
         plugin = NriPlugin(Nobody(), socket=socket, name="dragoman", idx="42", clock=clock)
         running = asyncio.ensure_future(plugin.run())
         for _ in range(2000):
@@ -56,10 +57,6 @@ async def test_no_question_is_a_call_for_which_the_runtime_takes_its_locks(tmp_p
         running.cancel()
         with suppress(asyncio.CancelledError):
             await running
-        for task in joined:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
     assert len(joined) == 1, "a runtime that answers is not left"
     assert asked[0] == "RegisterPlugin"
     assert len(asked) > 3

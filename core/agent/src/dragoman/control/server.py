@@ -12,6 +12,7 @@ from pathlib import Path
 from loguru import logger
 
 from dragoman.control import messages, sockets
+from dragoman.conversations import Conversations
 from dragoman_hookspecs import DragomanError, JsonObject
 
 
@@ -58,7 +59,7 @@ class ControlServer:
         self._handlers = dict(handlers)
         self._listening: sockets.Listening | None = None
         self._server: asyncio.Server | None = None
-        self._connections: set[asyncio.Task[None]] = set()
+        self._conversations = Conversations(self._serve)
 
     async def publish(self) -> None:
         """Listen, in place of whatever socket is found at the path; again, if another agent has replaced ours.
@@ -67,7 +68,7 @@ class ControlServer:
         """
         listening = sockets.listen(self._path)
         server = await asyncio.start_unix_server(
-            self._accept, sock=listening.socket, limit=messages.REQUEST_LIMIT, start_serving=True
+            self._conversations.accept, sock=listening.socket, limit=messages.REQUEST_LIMIT, start_serving=True
         )
         if self._server is not None:
             self._server.close()
@@ -81,26 +82,16 @@ class ControlServer:
         if self._listening is not None:
             self._listening.unlink()
             self._listening = None
-        for task in self._connections:
-            task.cancel()
-        await asyncio.gather(*self._connections, return_exceptions=True)
+        await self._conversations.end()
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._connections.add(task)
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         peer = Peer(reader, writer)
         try:
             await self._converse(reader, writer, peer)
         except (ConnectionError, asyncio.IncompleteReadError):
             pass  # The peer left, which ends the conversation at any point.
-        except asyncio.CancelledError:
-            # By close() only; asyncio would report a task of its stream server that ends cancelled.
-            writer.transport.abort()
         finally:
             peer.end()
-            writer.close()
-            self._connections.discard(task)
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, peer: Peer) -> None:
         while True:

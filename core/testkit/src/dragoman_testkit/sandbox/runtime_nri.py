@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.clock import Clock
+from dragoman.conversations import Conversations
 from dragoman.nri._proto import nri_pb2 as pb
 from dragoman.nri.connection import Connection
 from dragoman.nri.mux import PLUGIN_ID, RUNTIME_ID, MuxError
@@ -195,7 +196,7 @@ class NriEnd:
         self._one_by_one = asyncio.Lock()
         # The real one holds one lock for a whole request over all plugins, and for adding a plugin.
         self._request = asyncio.Lock()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._conversations = Conversations(self._host)
         self._server: asyncio.Server | None = None
 
     @property
@@ -217,16 +218,15 @@ class NriEnd:
         """Listen. A socket file that was left behind is replaced."""
         self._socket.parent.mkdir(parents=True, exist_ok=True)
         self._socket.unlink(missing_ok=True)
-        self._server = await asyncio.start_unix_server(self._accept, str(self._socket))
+        self._conversations = Conversations(self._host)
+        self._server = await asyncio.start_unix_server(self._conversations.accept, str(self._socket))
 
     async def stop(self) -> None:
         """Go away as a runtime does that ends: plugins lose their connection, and the socket file is gone."""
         if self._server:
             self._server.close()
             self._socket.unlink(missing_ok=True)
-        for task in (tasks := set(self._tasks)):
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._conversations.end()
 
     async def drop_plugins(self) -> None:
         """Cut the connections of all plugins, as some runtimes do with a plugin that answers late."""
@@ -267,12 +267,8 @@ class NriEnd:
                     if plugin.fails_requests:
                         raise
 
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.ensure_future(self._host(RemotePlugin(reader, writer, self._options, self._clock)))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _host(self, plugin: RemotePlugin) -> None:
+    async def _host(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        plugin = RemotePlugin(reader, writer, self._options, self._clock)
         reading = asyncio.ensure_future(plugin.read())
         try:
             async with self._one_by_one:
