@@ -1,10 +1,8 @@
 """Prepare and unprepare, over a real ledger and real files; managers, links and cluster are the shipped fakes."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-
-import pytest
 
 from dragoman.model.claims import AllocationResult, ClaimRef
 from dragoman.model.states import AllocationState
@@ -13,11 +11,6 @@ from dragoman_testkit.fakes.hooks import FakeManager
 from dragoman_testkit.fakes.node import DRIVER, POOL, FakeNode, devices, opaque, pod_consumer
 
 SHARE_A, SHARE_B = "aaaaaaaa-0000-0000-0000-000000000000", "bbbbbbbb-0000-0000-0000-000000000000"
-
-
-@pytest.fixture
-def node(tmp_path: Path) -> FakeNode:
-    return FakeNode(tmp_path)
 
 
 def empty(left: object) -> bool:
@@ -211,8 +204,8 @@ async def test_a_device_held_by_another_claim_is_refused_with_the_holder(node: F
     assert "default/a" in answer.error
 
 
-async def test_shares_of_one_device_do_not_exclude_each_other(tmp_path: Path) -> None:
-    node = FakeNode(tmp_path, FakeManager(inventory=Inventory(devices=devices("eth9", shareable=True))))
+async def test_shares_of_one_device_do_not_exclude_each_other(node_of: Callable[..., FakeNode]) -> None:
+    node = node_of(FakeManager(inventory=Inventory(devices=devices("eth9", shareable=True))))
     a, b = node.claim("a", f"eth9@{SHARE_A}"), node.claim("b", f"eth9@{SHARE_B}")
     answers = await node.claims.prepare([a.ref, b.ref])
     assert [answer.error for answer in answers.values()] == ["", ""]

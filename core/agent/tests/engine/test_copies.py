@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,11 +11,6 @@ from dragoman_testkit.fakes.hooks import FakeManager
 from dragoman_testkit.fakes.node import FakeNode
 
 from .sandboxworld import BUDGET, prepared, run
-
-
-@pytest.fixture
-def node(tmp_path: Path) -> FakeNode:
-    return FakeNode(tmp_path)
 
 
 @pytest.fixture

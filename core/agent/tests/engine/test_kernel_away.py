@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -33,8 +33,8 @@ def links() -> Blind:
 
 
 @pytest.fixture
-def node(tmp_path: Path, links: Blind) -> FakeNode:
-    former = FakeNode(tmp_path)
+def node(node_of: Callable[..., FakeNode], links: Blind) -> FakeNode:
+    former = node_of()
     former.links = links
     return former.restart()
 

@@ -1,20 +1,12 @@
 """A device that is in its pod only after the runtime went on: the kubelet is told, so that it tries the pod again."""
 
 import asyncio
-from pathlib import Path
-
-import pytest
 
 from dragoman.model.sandboxes import Sandbox
 from dragoman_hookspecs import DeviceError
 from dragoman_testkit.fakes.node import FakeNode
 
 BUDGET = 1.5
-
-
-@pytest.fixture
-def node(tmp_path: Path) -> FakeNode:
-    return FakeNode(tmp_path)
 
 
 async def prepared(node: FakeNode, *devices: str) -> Sandbox:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 import pytest
 
@@ -14,11 +13,6 @@ from dragoman_hookspecs import DeviceError
 from dragoman_testkit.fakes.node import FakeNode
 
 from .sandboxworld import BUDGET, prepared, run
-
-
-@pytest.fixture
-def node(tmp_path: Path) -> FakeNode:
-    return FakeNode(tmp_path)
 
 
 async def half_freed(node: FakeNode) -> None:

@@ -1,7 +1,6 @@
 """Claims that nobody will unprepare."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -11,11 +10,6 @@ from dragoman_testkit.fakes.cluster import MemoryPodClaim
 from dragoman_testkit.fakes.node import DRIVER, POOL, FakeNode
 
 GRACE = 300.0
-
-
-@pytest.fixture
-def node(tmp_path: Path) -> FakeNode:
-    return FakeNode(tmp_path)
 
 
 def orphans(node: FakeNode) -> Orphans:

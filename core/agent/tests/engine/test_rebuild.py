@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -18,15 +18,10 @@ from .rebuildworld import begin, is_empty, lost, prepared, rows
 SHARE = "aaaaaaaa-0000-0000-0000-000000000000"
 
 
-@pytest.fixture
-def node(tmp_path: Path) -> FakeNode:
-    return FakeNode(tmp_path)
-
-
-async def test_all_that_was_prepared_is_known_again_as_it_was(tmp_path: Path) -> None:
+async def test_all_that_was_prepared_is_known_again_as_it_was(node_of: Callable[..., FakeNode]) -> None:
     shared = FakeManager(type="shared", inventory=Inventory(devices=devices("wide0", shareable=True)))
     plain = FakeManager(inventory=Inventory(devices=devices("dummy0", "dummy1", "dummy2")))
-    node = FakeNode(tmp_path, plain, shared)
+    node = node_of(plain, shared)
     await prepared(node, "two", "dummy0", "dummy1", config=(opaque({"podIfName": "net1", "mtu": 1400}, "net"),))
     await prepared(node, "share", f"wide0@{SHARE}", pod_claim_name=None, pods=("one", "two"))
     await prepared(node, "group", "dummy2", reserved_for=(replace(pod_consumer("g"), resource="podgroups"),))

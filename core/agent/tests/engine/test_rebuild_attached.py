@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -13,11 +12,6 @@ from dragoman_hookspecs import DeviceError, JsonObject, Record, Recovered, Recov
 from dragoman_testkit.fakes.node import FakeNode, pod_consumer
 
 from .rebuildworld import attached, begin, is_empty, lost, prepared, rows, telling
-
-
-@pytest.fixture
-def node(tmp_path: Path) -> FakeNode:
-    return FakeNode(tmp_path)
 
 
 @pytest.mark.parametrize("told", [True, False], ids=["status was written", "status was not written"])

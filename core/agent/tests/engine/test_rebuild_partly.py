@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -13,11 +12,6 @@ from dragoman.model.claims import Claim
 from dragoman_testkit.fakes.node import FakeNode
 
 from .rebuildworld import attached, begin, is_empty, prepared, rows, telling
-
-
-@pytest.fixture
-def node(tmp_path: Path) -> FakeNode:
-    return FakeNode(tmp_path)
 
 
 def damage(node: FakeNode, table: str, device: str) -> None:

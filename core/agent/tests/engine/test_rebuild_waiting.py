@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
-
-import pytest
 
 from dragoman.engine.rebuild import RUNTIME_WITHIN
 from dragoman_testkit.fakes.node import FakeNode
 
 from .rebuildworld import attached, begin, is_empty, prepared, rows
-
-
-@pytest.fixture
-def node(tmp_path: Path) -> FakeNode:
-    return FakeNode(tmp_path)
 
 
 async def test_while_the_api_server_is_away_nothing_unknown_is_touched_and_former_claims_wait(node: FakeNode) -> None:

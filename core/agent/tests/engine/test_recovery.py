@@ -14,11 +14,6 @@ from dragoman_hookspecs import DeviceError, Record, Recovered, Recovery
 from dragoman_testkit.fakes.node import FakeNode
 
 
-@pytest.fixture
-def node(tmp_path: Path) -> FakeNode:
-    return FakeNode(tmp_path)
-
-
 async def test_a_prepared_claim_is_served_as_if_nothing_had_happened(node: FakeNode) -> None:
     claim = node.claim("a", "dummy0")
     first = await node.prepare(claim)

@@ -1,10 +1,8 @@
 """Attach with sandboxes: order of durable steps, guards, failures, budget."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-
-import pytest
 
 from dragoman.model.sandboxes import Sandbox
 from dragoman.model.states import AttachmentState
@@ -13,11 +11,6 @@ from dragoman_testkit.fakes.hooks import FakeManager
 from dragoman_testkit.fakes.node import FakeNode, opaque
 
 from .sandboxworld import BUDGET, gate, prepared, run
-
-
-@pytest.fixture
-def node(tmp_path: Path) -> FakeNode:
-    return FakeNode(tmp_path)
 
 
 async def test_a_device_is_attached_described_and_its_guard_opened_before_the_runtime_goes_on(node: FakeNode) -> None:
@@ -150,9 +143,9 @@ async def test_synchronize_without_a_fresh_pod_does_not_touch_it(node: FakeNode)
     assert len(await node.guards()) == 1
 
 
-async def test_a_link_that_became_the_hosts_uplink_is_not_moved(tmp_path: Path) -> None:
+async def test_a_link_that_became_the_hosts_uplink_is_not_moved(node_of: Callable[..., FakeNode]) -> None:
     nic = Device(name="nic0", identity="mac:02:00:00:00:00:01", link="nic0")
-    node = FakeNode(tmp_path, FakeManager(inventory=Inventory(devices=(nic,))))
+    node = node_of(FakeManager(inventory=Inventory(devices=(nic,))))
     claim = await prepared(node, "a", "nic0")
     node.links.uplinks = frozenset({"nic0"})
     await run(node, node.sandbox(claim))

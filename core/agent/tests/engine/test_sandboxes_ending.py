@@ -14,11 +14,6 @@ from dragoman_testkit.fakes.node import FakeNode
 from .sandboxworld import BUDGET, prepared, run
 
 
-@pytest.fixture
-def node(tmp_path: Path) -> FakeNode:
-    return FakeNode(tmp_path)
-
-
 async def test_stop_closes_the_guard_first_then_brings_the_device_back(node: FakeNode) -> None:
     claim = await prepared(node)
     sandbox = node.sandbox(claim)

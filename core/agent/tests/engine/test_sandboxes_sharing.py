@@ -1,8 +1,8 @@
 """Pods that have a claim together: who has its device, and how a further pod is found."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -14,11 +14,6 @@ from dragoman_testkit.fakes.node import DRIVER, POOL, FakeNode, devices, pod_con
 from .sandboxworld import BUDGET, gate, prepared, run
 
 SHARE = "aaaaaaaa-0000-0000-0000-000000000000"
-
-
-@pytest.fixture
-def node(tmp_path: Path) -> FakeNode:
-    return FakeNode(tmp_path)
 
 
 async def test_a_new_sandbox_of_the_same_pod_takes_the_device_over(node: FakeNode) -> None:
@@ -118,9 +113,9 @@ async def test_a_further_pod_of_a_direct_claim_is_found_through_pod_resources(no
 
 @pytest.mark.parametrize("told", [SHARE, ""], ids=["told", "not-told-before-1.36"])
 async def test_a_further_pod_of_a_share_is_found_whether_the_kubelet_tells_which_share_or_not(
-    tmp_path: Path, told: str
+    node_of: Callable[..., FakeNode], told: str
 ) -> None:
-    node = FakeNode(tmp_path, FakeManager(inventory=Inventory(devices=devices("eth9", shareable=True))))
+    node = node_of(FakeManager(inventory=Inventory(devices=devices("eth9", shareable=True))))
     claim = await prepared(node, "a", f"eth9@{SHARE}", pod_claim_name=None)
 
     def of(name: str) -> list[MemoryPodClaim]:

@@ -1,19 +1,11 @@
 """What the status of a claim tells of its sandboxes."""
 
 import asyncio
-from pathlib import Path
-
-import pytest
 
 from dragoman.engine.reporting import SETTLE
 from dragoman_testkit.fakes.node import FakeNode
 
 from .sandboxworld import BUDGET, prepared, run
-
-
-@pytest.fixture
-def node(tmp_path: Path) -> FakeNode:
-    return FakeNode(tmp_path)
 
 
 async def test_a_pod_that_starts_at_once_takes_one_status_for_prepared_and_attached(node: FakeNode) -> None:

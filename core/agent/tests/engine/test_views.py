@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from pathlib import Path
 
 from dragoman.engine.advertised import Advertised
 from dragoman.engine.health import HealthBoard
@@ -51,17 +50,16 @@ async def capacities(node: FakeNode, *found: Device) -> dict[str, JsonObject]:
     return {view["device"]: view["capacity"] for view in device_views(advertised, node.ledger)}
 
 
-async def test_a_capacity_that_is_no_amount_does_not_hide_the_other_devices(tmp_path: Path) -> None:
+async def test_a_capacity_that_is_no_amount_does_not_hide_the_other_devices(node: FakeNode) -> None:
     (odd,), (plain,) = devices("dummy0", shareable=True), devices("dummy1")
     listed = replace(odd, capacity={"bandwidth": Capacity(value="lots"), "queues": Capacity(value="4")})
-    assert await capacities(FakeNode(tmp_path), listed, plain) == {
+    assert await capacities(node, listed, plain) == {
         "dummy0": {"bandwidth": {"total": "lots", "free": "lots"}, "queues": {"total": "4", "free": "4"}},
         "dummy1": {},
     }
 
 
-async def test_what_is_free_of_a_capacity_is_written_as_the_capacity_is(tmp_path: Path) -> None:
-    node = FakeNode(tmp_path)
+async def test_what_is_free_of_a_capacity_is_written_as_the_capacity_is(node: FakeNode) -> None:
     (shared,) = devices("dummy0", shareable=True)
     values = {"buffer": Capacity(value="10Gi"), "bandwidth": Capacity(value="10G"), "queues": Capacity(value="4")}
     claim = node.claim("a", "dummy0@s1")
@@ -76,8 +74,7 @@ async def test_what_is_free_of_a_capacity_is_written_as_the_capacity_is(tmp_path
     }
 
 
-async def test_why_a_device_is_not_in_its_pod_yet_is_the_failure_of_its_allocation_alone(tmp_path: Path) -> None:
-    node = FakeNode(tmp_path)
+async def test_why_a_device_is_not_in_its_pod_yet_is_the_failure_of_its_allocation_alone(node: FakeNode) -> None:
     claim, _ = await prepared(node, "a", "dummy0"), await prepared(node, "b", "dummy1")
     node.hooks.fail("attach_device", DeviceError("parent is down"), times=4)
     await run(node, node.sandbox(claim))

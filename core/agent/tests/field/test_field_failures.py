@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -18,8 +19,9 @@ BUDGET = 1.5
 
 
 @pytest.fixture
-def node(tmp_path: Path) -> FakeNode:
-    return FakeNode(tmp_path)
+def node(tmp_path: Path) -> Iterator[FakeNode]:
+    with closing(FakeNode(tmp_path)) as made:
+        yield made
 
 
 @pytest.fixture

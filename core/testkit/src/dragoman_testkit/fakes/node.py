@@ -6,11 +6,11 @@ await node.prepare(claim)
 sandbox = node.sandbox(claim)
 await node.sandboxes.run_sandbox(sandbox, 2)
 node = node.restart()      # a new life of the agent over the same disk and the same host
+node.close()               # in the end, by whichever life
 """
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -56,7 +56,8 @@ class FakeNode:
         self.pod_resources: MemoryPodResources = former.pod_resources if former else MemoryPodResources()
         self.cdi = CdiFolder(folder / "cdi", DRIVER)
         self.ledger = Ledger.open(folder / "state", boot, expected=any(folder.glob(f"cdi/{DRIVER}-*")))
-        weakref.finalize(self, self.ledger.close)  # a database left open is a warning, that is an error in tests
+        self.ledgers: list[Ledger] = former.ledgers if former else []
+        self.ledgers.append(self.ledger)
         self.late: list[str] = []
         self.parts = Parts(
             driver=DRIVER,
@@ -86,6 +87,11 @@ class FakeNode:
         if gone:
             (self.folder / "state" / "ledger.db").unlink()
         return FakeNode(self.folder, former=self, boot=boot)
+
+    def close(self) -> None:
+        """Close the ledgers of this life, of those before and of those after it; in the thread that opened them."""
+        for ledger in self.ledgers:
+            ledger.close()
 
     async def recover(self) -> None:
         """Recover as the agent does at start."""
