@@ -33,7 +33,7 @@ def test_a_field_has_the_name_of_the_source_document(field: str, key: str) -> No
 WORDS = st.lists(st.from_regex(r"[a-z][a-z0-9]*", fullmatch=True), min_size=1, max_size=4)
 
 
-@settings(derandomize=True, max_examples=100)
+@settings(derandomize=True, max_examples=100, deadline=None)
 @given(WORDS)
 def test_a_key_has_the_letters_of_its_field_and_no_underscore(words: list[str]) -> None:
     key = json_key("_".join(words))

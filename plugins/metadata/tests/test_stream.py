@@ -156,7 +156,7 @@ DEVICES = st.builds(
 )
 
 
-@settings(derandomize=True, max_examples=60)
+@settings(derandomize=True, max_examples=60, deadline=None)
 @given(
     st.builds(
         DeviceMetadata,

@@ -56,7 +56,7 @@ def _outcome(kind: type[Struct], document: Any) -> Struct | None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(derandomize=True, max_examples=150)
+@settings(derandomize=True, max_examples=150, deadline=None)
 @given(documents)
 def test_any_document_decodes_or_is_refused_alike_from_text_and_from_values(kind: type[Struct], document: Any) -> None:
     text = json.dumps(document)
@@ -68,7 +68,7 @@ def test_any_document_decodes_or_is_refused_alike_from_text_and_from_values(kind
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(derandomize=True, max_examples=75)
+@settings(derandomize=True, max_examples=75, deadline=None)
 @given(st.lists(documents, max_size=3))
 def test_a_list_decodes_to_what_each_item_decodes_to(kind: type[Struct], items: list[Any]) -> None:
     # An array is not asked for versions, so that one nobody knows passes there.
