@@ -11,13 +11,10 @@ import pytest
 
 from dragoman_hookspecs import Netns
 from dragoman_kit import netns
+from dragoman_testkit.descriptors import held
 from dragoman_testkit.netns import Pod
 
 pytestmark = pytest.mark.kernel
-
-
-def descriptors() -> int:
-    return len(list(Path("/proc/self/fd").iterdir()))
 
 
 def where() -> str:
@@ -54,11 +51,11 @@ def test_entering_moves_the_calling_thread_only(pod: Pod) -> None:
 
 @pytest.mark.parametrize("path", ["/nowhere/at/all", "/dev/null", "/proc", "17", "", "x" * 5000, "/dev/null/x"])
 def test_a_path_that_names_no_namespace_is_a_missing_file(path: str) -> None:
-    before = descriptors()
+    before = held()
     with pytest.raises(FileNotFoundError):
         netns.identify(path)
     assert not netns.same(Netns(path=path, cookie="1:2"))
-    assert descriptors() == before
+    assert held() - before == set()
 
 
 def test_a_namespace_of_another_type_is_not_taken_for_a_network_namespace() -> None:
@@ -99,10 +96,10 @@ def test_a_handle_that_was_made_is_removed_and_removing_again_is_nothing(tmp_pat
 
 
 def test_a_thousand_namespaces_opened_missing_and_existing_leave_no_descriptor(pod: Pod) -> None:
-    before = descriptors()
+    before = held()
     for _ in range(1000):
         with netns.opened(pod.netns) as handle, netns.entered(handle):
             pass
         with pytest.raises(FileNotFoundError):
             netns.identify("/nowhere")
-    assert descriptors() == before
+    assert held() - before == set()

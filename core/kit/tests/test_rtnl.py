@@ -11,21 +11,17 @@ import threading
 import tracemalloc
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
 from dragoman_kit import netns, wire
 from dragoman_kit.netlink import Netlink
 from dragoman_kit.rtnl import NLM_F_DUMP_INTR, NLMSG_DONE, NLMSG_ERROR, DumpInterrupted, Rtnl
+from dragoman_testkit.descriptors import held
 from dragoman_testkit.netns import Pod
 
 RTM_NEWLINK, RTM_GETLINK = 16, 18
 NLM_F_MULTI = 0x2
-
-
-def descriptors() -> int:
-    return len(list(Path("/proc/self/fd").iterdir()))
 
 
 class Kernel:
@@ -111,14 +107,14 @@ def test_a_refusal_has_the_kernels_number_and_sentence(host: Netlink) -> None:
 
 @pytest.mark.kernel
 def test_a_thousand_handles_inside_a_namespace_leave_no_descriptor(pod: Pod) -> None:
-    before = descriptors()
+    before = held()
     with netns.opened(pod.netns) as handle:
         for _ in range(1000):
             with Netlink.inside(handle) as inside:
                 assert inside.link("lo")
             with pytest.raises(OSError, match="Unknown device type"), Netlink.inside(handle) as inside:
                 inside.add_link("x0", "no-such-kind")
-    assert descriptors() == before
+    assert held() - before == set()
 
 
 @pytest.mark.kernel

@@ -7,7 +7,6 @@ from __future__ import annotations
 import ipaddress
 import threading
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -16,6 +15,7 @@ from dragoman_kit.netlink import Netlink
 from dragoman_testkit import netns as namespaces
 from dragoman_testkit.bench import Bench, allocate, host_links
 from dragoman_testkit.contract.base import Ground, target, target_link, without_index
+from dragoman_testkit.descriptors import held
 from dragoman_testkit.netns import Pod
 
 _AGAIN_SECONDS = 0.1
@@ -26,7 +26,7 @@ class Attaching(Ground):
 
     def test_into_the_pod_and_back(self, bench: Bench, movable: Record, pod: Pod) -> None:
         before = host_links()
-        descriptors = open_files()
+        descriptors = held()
         attached = bench.attach(movable, pod.netns)
         assert attached.attached is not None
         with pod.entered():
@@ -37,7 +37,7 @@ class Attaching(Ground):
         assert target_link(movable).name not in host_links()
         back = bench.detach(attached, pod.netns)
         assert without_index(host_links()) == without_index(before)
-        assert open_files() == descriptors
+        assert held() - descriptors == set()
         bench.free(back)
 
     def test_detaching_again_and_detaching_what_never_moved_is_nothing(
@@ -119,8 +119,3 @@ class Attaching(Ground):
             with other.entered():
                 assert attached.attached is not None
                 assert attached.attached.interface in host_links()
-
-
-def open_files() -> int:
-    """Count the descriptors of this process."""
-    return len(list(Path("/proc/self/fd").iterdir()))
