@@ -66,7 +66,7 @@ def test_who_waits_for_credentials_ends_when_asked_to_and_leaves_no_exec_plugin_
     file = kubeconfig(tmp_path, f'sh -c "echo begun; sleep 1000; true" > {pipe}; true')
     with start(tmp_path, *arguments, kubeconfig=str(file)) as program:
         try:
-            assert select.select([reader], [], [], 20)[0], program.communicate(timeout=5)
+            assert select.select([reader], [], [], 60)[0], program.communicate(timeout=5)
             os.read(reader, 100)
             program.send_signal(number)
             # Half of what the plugin would have got.
