@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import socket
+import warnings
 from collections.abc import AsyncIterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import aiohttp
 import pytest
@@ -224,3 +228,19 @@ async def test_a_lost_answer_has_had_its_effect(http: aiohttp.ClientSession, ser
     with pytest.raises(aiohttp.ClientError):
         await call(http, "POST", SLICES, slice_of("s"))
     assert len(server.list("resourceslices")) == 1
+
+
+@pytest.mark.parametrize("turns", range(8))
+async def test_a_client_that_comes_while_the_server_stops_leaves_no_connection_behind(turns: int) -> None:
+    with socket.socket() as client, warnings.catch_warnings(record=True) as leaks:
+        warnings.simplefilter("always", ResourceWarning)
+        async with ApiServer() as server:
+            client.connect(("127.0.0.1", urlsplit(server.url).port))
+            client.sendall(f"GET {SLICES}?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            for _ in range(turns):
+                await asyncio.sleep(0)
+        # What was accepted last is known to the server two turns later, and is closed in the ones after that.
+        for _ in range(4):
+            await asyncio.sleep(0)
+        gc.collect()
+    assert [str(leak.message) for leak in leaks] == []

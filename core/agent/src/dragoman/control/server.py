@@ -12,7 +12,7 @@ from pathlib import Path
 from loguru import logger
 
 from dragoman.control import messages, sockets
-from dragoman.conversations import Conversations
+from dragoman.conversations import Conversations, stop_listening
 from dragoman_hookspecs import DragomanError, JsonObject
 
 
@@ -70,14 +70,14 @@ class ControlServer:
         server = await asyncio.start_unix_server(
             self._conversations.accept, sock=listening.socket, limit=messages.REQUEST_LIMIT, start_serving=True
         )
-        if self._server is not None:
-            self._server.close()
-        self._listening, self._server = listening, server
+        former, self._listening, self._server = self._server, listening, server
+        if former is not None:
+            await stop_listening(former)
 
     async def close(self) -> None:
         """Stop listening, end all connections and remove the file if it is still ours."""
         if self._server is not None:
-            self._server.close()
+            await stop_listening(self._server)
             self._server = None
         if self._listening is not None:
             self._listening.unlink()

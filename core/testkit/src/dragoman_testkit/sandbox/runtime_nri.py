@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.clock import Clock
-from dragoman.conversations import Conversations
+from dragoman.conversations import Conversations, stop_listening
 from dragoman.nri._proto import nri_pb2 as pb
 from dragoman.nri.connection import Connection
 from dragoman.nri.mux import PLUGIN_ID, RUNTIME_ID, MuxError
@@ -224,7 +224,7 @@ class NriEnd:
     async def stop(self) -> None:
         """Go away as a runtime does that ends: plugins lose their connection, and the socket file is gone."""
         if self._server:
-            self._server.close()
+            await stop_listening(self._server)
             self._socket.unlink(missing_ok=True)
         await self._conversations.end()
 

@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from dragoman.conversations import Conversations, Hold
+from dragoman.conversations import Conversations, Hold, stop_listening
 
 
 @contextlib.asynccontextmanager
@@ -25,5 +25,5 @@ async def listening(hold: Hold, path: Path | None = None) -> AsyncIterator[int]:
     try:
         yield port
     finally:
-        server.close()
+        await stop_listening(server)
         await conversations.end()

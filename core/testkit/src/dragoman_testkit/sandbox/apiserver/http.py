@@ -8,10 +8,11 @@ import json
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from aiohttp import web
 
+from dragoman.conversations import stop_listening
 from dragoman_hookspecs import JsonObject
 from dragoman_testkit.sandbox.apiserver import protobuf, selectors, watching
 from dragoman_testkit.sandbox.apiserver.convert import to_stored, to_version
@@ -22,6 +23,8 @@ from dragoman_testkit.sandbox.apiserver.resources import CLAIMS, Catalogue, Targ
 from dragoman_testkit.sandbox.apiserver.store import Store
 
 APPLY = "application/apply-patch"
+_LARGEST = 8 * 1024 * 1024
+"""Bytes of the body of a request."""
 MERGE = ("application/merge-patch+json", "application/strategic-merge-patch+json")
 
 
@@ -44,7 +47,7 @@ class Frontend:
     field_selectors: deque[tuple[str, str]] = field(default_factory=_recent)
     authorizations: deque[str] = field(default_factory=_recent)
 
-    async def handle(self, request: web.Request) -> web.StreamResponse:
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request."""
         target = self.catalogue.resolve(request.path)
         verb = _verb(request, target)
@@ -64,7 +67,7 @@ class Frontend:
             request.transport.abort()
         return answer
 
-    async def _answer(self, request: web.Request, target: Target | None, verb: str) -> web.StreamResponse:
+    async def _answer(self, request: web.BaseRequest, target: Target | None, verb: str) -> web.StreamResponse:
         if target is None:
             return self._discovery(request.path)
         if verb == "watch":
@@ -80,7 +83,7 @@ class Frontend:
         healthy = path in ("/healthz", "/livez", "/readyz")
         return web.Response(text="ok") if healthy else web.Response(status=404, text="404 page not found\n")
 
-    async def _object_verb(self, request: web.Request, target: Target, verb: str) -> web.Response:
+    async def _object_verb(self, request: web.BaseRequest, target: Target, verb: str) -> web.Response:
         resource, namespace = target.resource, target.namespace or ""
         body = await _body(request)
         if verb == "list":
@@ -97,13 +100,13 @@ class Frontend:
             return self._shown(target, self.registry.delete(resource, namespace, target.name or "", *options))
         return self._shown(target, self._write(request, target, verb, body))
 
-    def _got(self, request: web.Request, target: Target) -> web.Response:
+    def _got(self, request: web.BaseRequest, target: Target) -> web.Response:
         found = self.registry.get(target.resource, target.namespace or "", target.name or "")
         if target.resource == CLAIMS and _wants_protobuf(request):
             return web.Response(body=protobuf.encode(found), content_type=protobuf.TYPE)
         return self._shown(target, found)
 
-    def _write(self, request: web.Request, target: Target, verb: str, body: JsonObject) -> JsonObject:
+    def _write(self, request: web.BaseRequest, target: Target, verb: str, body: JsonObject) -> JsonObject:
         resource, namespace, name = target.resource, target.namespace or "", target.name or ""
         status = target.subresource == "status"
         _check_name(body, name)
@@ -123,7 +126,7 @@ class Frontend:
             return self.registry.create(resource, body, namespace)
         return self.registry.merge(resource, namespace, name, body, status=status)
 
-    def _list(self, request: web.Request, target: Target) -> JsonObject:
+    def _list(self, request: web.BaseRequest, target: Target) -> JsonObject:
         wanted = request.query.get("resourceVersion") or "0"
         if request.query.get("resourceVersionMatch") == "Exact" and wanted != str(self.store.version):
             raise expired(int(wanted), self.store.version)
@@ -139,14 +142,14 @@ class Frontend:
             "items": [to_version(target.resource, target.version, obj) for obj in found[begin:end]],
         }
 
-    def _delete_collection(self, request: web.Request, target: Target) -> JsonObject:
+    def _delete_collection(self, request: web.BaseRequest, target: Target) -> JsonObject:
         found = self._list(request, target)
         for obj in found["items"]:
             metadata = obj["metadata"]
             self.registry.delete(target.resource, metadata.get("namespace", ""), metadata["name"])
         return found
 
-    async def _watch(self, request: web.Request, target: Target) -> web.StreamResponse:
+    async def _watch(self, request: web.BaseRequest, target: Target) -> web.StreamResponse:
         version = request.query.get("resourceVersion")
         timeout = request.query.get("timeoutSeconds")
         watch = watching.Watch(
@@ -166,7 +169,7 @@ class Frontend:
                 await response.write(self.faults.spelled(line))
         return response
 
-    def _matcher(self, request: web.Request, target: Target) -> selectors.Matcher:
+    def _matcher(self, request: web.BaseRequest, target: Target) -> selectors.Matcher:
         by_field = selectors.fields(target.resource, request.query.get("fieldSelector", ""))
         by_label = selectors.labels(request.query.get("labelSelector", ""))
         inside = target.namespace
@@ -183,7 +186,7 @@ class Frontend:
         return _json(to_version(target.resource, target.version, obj), status)
 
 
-def _verb(request: web.Request, target: Target | None) -> str:
+def _verb(request: web.BaseRequest, target: Target | None) -> str:
     named = target is not None and target.name is not None
     if request.method == "GET":
         watching_now = request.query.get("watch") in ("true", "1", "True")
@@ -195,7 +198,7 @@ def _verb(request: web.Request, target: Target | None) -> str:
     return {"POST": "create", "PUT": "update"}.get(request.method, request.method.lower())
 
 
-async def _body(request: web.Request) -> JsonObject:
+async def _body(request: web.BaseRequest) -> JsonObject:
     raw = await request.read()
     if not raw:
         return {}
@@ -218,7 +221,7 @@ def _check_name(body: JsonObject, name: str) -> None:
         raise bad_request(f"the name of the object ({given}) does not match the name on the URL ({name})")
 
 
-def _check_apply(request: web.Request, target: Target, body: JsonObject) -> None:
+def _check_apply(request: web.BaseRequest, target: Target, body: JsonObject) -> None:
     if (body.get("apiVersion"), body.get("kind")) != (
         target.resource.api_version(target.version),
         target.resource.kind,
@@ -232,11 +235,11 @@ def _json(obj: JsonObject, status: int = 200) -> web.Response:
     return web.Response(status=status, body=json.dumps(obj).encode(), content_type="application/json")
 
 
-def _wants_protobuf(request: web.Request) -> bool:
+def _wants_protobuf(request: web.BaseRequest) -> bool:
     return request.headers.get("Accept") == protobuf.TYPE
 
 
-def _failure(request: web.Request, fault: ApiFault) -> web.Response:
+def _failure(request: web.BaseRequest, fault: ApiFault) -> web.Response:
     if _wants_protobuf(request):
         return web.Response(status=fault.code, body=protobuf.failure(fault), content_type=protobuf.TYPE)
     answer = _json(fault.status(), fault.code)
@@ -245,13 +248,45 @@ def _failure(request: web.Request, fault: ApiFault) -> web.Response:
     return answer
 
 
-async def serve(frontend: Frontend, host: str, port: int) -> tuple[web.AppRunner, int]:
-    """Start listening; gives what to clean up, and the port."""
-    app = web.Application(client_max_size=8 * 1024 * 1024)
-    app.router.add_route("*", "/{path:.*}", frontend.handle)
-    runner = web.AppRunner(app, handle_signals=False, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    site = web.TCPSite(runner, host, port)
-    await site.start()
-    await asyncio.sleep(0)
-    return runner, int(runner.addresses[0][1])
+class _Connections(web.Server):
+    """Ends connections, too, that were accepted when it ended and are made after that; aiohttp leaves these open."""
+
+    _ended = False
+
+    async def shutdown(self, timeout: float | None = None) -> None:  # noqa: ASYNC109 - as aiohttp has it
+        """End all, and begin no more. ``timeout``: seconds that requests have to end by themselves."""
+        self._ended = True
+        await super().shutdown(timeout)
+
+    def connection_made(self, handler: web.RequestHandler, transport: asyncio.Transport) -> None:
+        """Begin one, as its protocol asks for."""
+        super().connection_made(handler, transport)
+        if self._ended:
+            # Not now: aiohttp begins to serve a connection in its next turn, lost or not.
+            asyncio.get_running_loop().call_soon(transport.abort)
+
+
+class Listening:
+    """A front end that listens; ``port`` is where."""
+
+    def __init__(self, connections: _Connections, server: asyncio.Server) -> None:
+        self._connections = connections
+        self._server = server
+        self.port = int(server.sockets[0].getsockname()[1])
+
+    @classmethod
+    async def begin(cls, frontend: Frontend, host: str, port: int) -> Self:
+        """Listen. Raises ``OSError``."""
+        connections = _Connections(frontend.handle, request_factory=_request, access_log=None)
+        return cls(connections, await asyncio.get_running_loop().create_server(connections, host, port))
+
+    async def end(self) -> None:
+        """Stop listening and end all connections."""
+        await stop_listening(self._server)
+        self._connections.pre_shutdown()
+        await self._connections.shutdown(0.1)
+
+
+def _request(message: Any, payload: Any, protocol: Any, writer: Any, task: asyncio.Task[None]) -> web.BaseRequest:
+    loop = asyncio.get_running_loop()
+    return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=_LARGEST)

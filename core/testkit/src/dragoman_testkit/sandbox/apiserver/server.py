@@ -9,11 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
-from aiohttp import web
-
 from dragoman_hookspecs import JsonObject
 from dragoman_testkit.sandbox.apiserver.faults import Faults
-from dragoman_testkit.sandbox.apiserver.http import Frontend, serve
+from dragoman_testkit.sandbox.apiserver.http import Frontend, Listening
 from dragoman_testkit.sandbox.apiserver.registry import Registry
 from dragoman_testkit.sandbox.apiserver.resources import RESOURCE_GROUP, RESOURCES, Catalogue, Resource
 from dragoman_testkit.sandbox.apiserver.selectors import fields
@@ -53,7 +51,7 @@ class ApiServer:
         self._front = Frontend(
             self._catalogue, self._store, self._registry, self.faults, lambda: self.server_version, bookmarks
         )
-        self._runner: web.AppRunner | None = None
+        self._listening: Listening | None = None
 
     @property
     def url(self) -> str:
@@ -82,14 +80,15 @@ class ApiServer:
 
     async def start(self) -> None:
         """Listen; the port stays the same over ``stop`` and ``start``."""
-        self._runner, self._port = await serve(self._front, "127.0.0.1", self._port)
+        self._listening = await Listening.begin(self._front, "127.0.0.1", self._port)
+        self._port = self._listening.port
 
     async def stop(self) -> None:
         """Stop listening and end every connection; the objects stay."""
-        if self._runner is not None:
+        if self._listening is not None:
             self.faults.cut_watches()
-            await self._runner.cleanup()
-            self._runner = None
+            await self._listening.end()
+            self._listening = None
 
     async def __aenter__(self) -> Self:
         await self.start()
