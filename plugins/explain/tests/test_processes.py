@@ -24,5 +24,5 @@ at_all(Killing(), devices=10**9)
 
 def test_they_end_with_a_command_that_is_killed() -> None:
     # The output ends only when the last process that may write to it has ended.
-    done = subprocess.run([sys.executable, "-c", KILLED], capture_output=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", KILLED], capture_output=True, timeout=300, check=False)
     assert done.returncode == -9

@@ -35,7 +35,7 @@ class Terminal:
             input=given,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
             check=False,
             env={**os.environ, "DRAGOMAN_CONFIG": self.config},
         )
@@ -57,7 +57,7 @@ def terminal() -> Iterator[Terminal]:
         yield Terminal(config)
     finally:
         node.send_signal(signal.SIGINT)
-        rest, _ = node.communicate(timeout=60)
+        rest, _ = node.communicate(timeout=300)
     assert node.returncode == 0, rest
     assert not Path(config).parent.exists()
 
@@ -160,7 +160,7 @@ def test_settings_that_are_none_are_refused_before_a_node_is_made(text: str, why
     file = tmp_path / "given.yaml"
     file.write_text(text)
     words = [*DRAGOMAN, "sandbox", "--with", str(file)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 1
     assert done.stderr.startswith(f"Error: {file}: ")
     assert why in done.stderr

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.kernel
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=110, check=False)
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=500, check=False)
 
 
 def links() -> list[str]:

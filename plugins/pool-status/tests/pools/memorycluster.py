@@ -50,7 +50,7 @@ class MemoryCluster:
 
     def watch(self, path: str, changed: Callable[[str, Body], None], stopped: threading.Event) -> None:
         if path == self.held:
-            assert self.released.wait(30)
+            assert self.released.wait(60)
         with self._changed:
             for body in self._collection(path).values():
                 changed("ADDED", copy.deepcopy(body))
@@ -97,7 +97,7 @@ class MemoryCluster:
         """Wait until the object (None: it is gone) is so."""
         collection, _, name = path.rpartition("/")
         with self._changed:
-            assert self._changed.wait_for(lambda: condition(self._objects[collection].get(name)), timeout=10)
+            assert self._changed.wait_for(lambda: condition(self._objects[collection].get(name)), timeout=60)
             return copy.deepcopy(self._objects[collection].get(name))
 
     def _put(self, path: str, body: Body) -> None:

@@ -70,7 +70,7 @@ def test_a_controller_that_answers_and_tidies_up_needs_just_what_its_role_grants
         cluster.wait_for(kind.of("new"), lambda body: body is not None and "status" in body)
         cluster.wait_for(kind.of("old"), lambda body: body is None)
     stopped.set()
-    thread.join(30)
+    thread.join(60)
 
     assert cluster.needed == granted()
 

@@ -43,7 +43,7 @@ def running(what: Cluster | Controlling, now: str = "2026-03-01T10:00:00Z") -> I
         yield controlling
     finally:
         stopped.set()
-        thread.join(30)
+        thread.join(60)
         assert not thread.is_alive()
 
 
@@ -156,7 +156,7 @@ def test_two_controllers_side_by_side_give_each_request_one_answer(cluster: Memo
 
 def until(condition: Callable[[], bool]) -> None:
     """Wait for what another thread does."""
-    end, moment = time.monotonic() + 30, threading.Event()
+    end, moment = time.monotonic() + 60, threading.Event()
     while not condition():
         assert time.monotonic() < end
         moment.wait(0.001)
@@ -220,7 +220,7 @@ def test_a_cluster_without_any_kind_of_request_is_told_once(caplog: pytest.LogCa
     handler = Told(logging.WARNING)
     logging.getLogger("test").addHandler(handler)
     with running(MemoryCluster(SLICES, CLAIMS)):
-        assert told.wait(30)
+        assert told.wait(60)
     logging.getLogger("test").removeHandler(handler)
     assert caplog.messages == [
         "the cluster serves no ResourcePoolStatusRequest, so there are only metrics: "
@@ -263,7 +263,7 @@ class TestPlugin:
         assert ready() == ""
         assert "dragoman_pool_devices{" in metrics()
         stopped.set()
-        thread.join(30)
+        thread.join(60)
         assert not thread.is_alive()
 
     def test_a_negative_grace_is_refused(self) -> None:

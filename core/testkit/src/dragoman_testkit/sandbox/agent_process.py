@@ -40,7 +40,7 @@ class AgentProcess:
         """Give its process id while it runs."""
         return self._process.pid if self._process and self._process.returncode is None else None
 
-    async def start(self, limit: float = 30.0) -> JsonObject:
+    async def start(self, limit: float = 60.0) -> JsonObject:
         """Start it and wait until it is ready; give its status. Raises ``AgentFailed``."""
         await self.launch()
         return await self.ready(limit)
@@ -64,7 +64,7 @@ class AgentProcess:
                 start_new_session=True,
             )
 
-    async def ready(self, limit: float = 30.0) -> JsonObject:
+    async def ready(self, limit: float = 60.0) -> JsonObject:
         """Wait until it says that it is ready. Raises ``AgentFailed``."""
         why = "it does not answer"
         try:
@@ -85,7 +85,7 @@ class AgentProcess:
 
     async def ask(self, method: str, params: JsonObject | None = None) -> Any:
         """Ask it over its control socket. Raises ``DragomanError``."""
-        return await client.call(self._control, method, params, seconds=10.0)
+        return await client.call(self._control, method, params, seconds=30.0)
 
     def send(self, number: signal.Signals) -> None:
         """Send it a signal: SIGHUP has it read its settings again, SIGUSR1 write its stacks."""
@@ -94,9 +94,9 @@ class AgentProcess:
 
     async def kill(self) -> None:
         """End it as a node's death would: SIGKILL."""
-        await self._end(signal.SIGKILL, 10.0)
+        await self._end(signal.SIGKILL, 30.0)
 
-    async def terminate(self, limit: float = 15.0) -> int:
+    async def terminate(self, limit: float = 30.0) -> int:
         """Ask it to end, SIGTERM, and give its exit code. Raises ``AgentFailed`` if it does not end in time."""
         return await self._end(signal.SIGTERM, limit)
 

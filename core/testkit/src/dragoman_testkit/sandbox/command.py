@@ -160,7 +160,7 @@ def _ask(options: Any, method: str, **params: Any) -> Any:
 
     socket = (options.config or Path("/nowhere/settings.yaml")).parent / "sandbox.sock"
     try:
-        return client.call_now(socket, method, params, seconds=60.0)
+        return client.call_now(socket, method, params, seconds=90.0)
     except client.AgentUnreachable as error:
         if not isinstance(error.__cause__, FileNotFoundError | ConnectionRefusedError):
             raise

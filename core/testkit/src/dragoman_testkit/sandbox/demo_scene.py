@@ -36,7 +36,7 @@ class Hold:
 
     async def arrived(self, name: str) -> None:
         """Wait until the pod is prepared and held."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await self._arrived[name].wait()
 
     def let_go(self, name: str) -> None:

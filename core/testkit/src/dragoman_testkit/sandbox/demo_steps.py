@@ -14,7 +14,7 @@ _LISTEN = """
 import socket, sys
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.bind((sys.argv[1], 4096))
-s.settimeout(10)
+s.settimeout(60)
 text, peer = s.recvfrom(99)
 s.sendto(b"heard", peer)
 print(text.decode(), "from", peer[0])
@@ -23,7 +23,7 @@ _SPEAK = """
 import socket, sys
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.settimeout(0.1)
-for _ in range(100):
+for _ in range(600):
     s.sendto(b"hello", (sys.argv[1], 4096))
     try:
         print(s.recv(99).decode())

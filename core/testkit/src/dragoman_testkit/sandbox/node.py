@@ -98,7 +98,7 @@ class SandboxNode:
     ) -> None:
         await self._stop()
 
-    async def until(self, condition: Callable[[], bool], what: str, limit: float = 30.0) -> None:
+    async def until(self, condition: Callable[[], bool], what: str, limit: float = 60.0) -> None:
         """Wait until a condition on the API server's objects holds. Raises ``NotReached`` or a fault of the sandbox."""
         assert self._leading, "the node is not started"
         waiting = asyncio.create_task(self.api.until(condition, limit))
@@ -124,7 +124,7 @@ class SandboxNode:
         told += [(e["involvedObject"]["name"], f"{e['reason']}: {e['message']}") for e in self.api.list("events")]
         return [f"{name}: {text}" for name, text in told]
 
-    async def drain(self, limit: float = 30.0) -> None:
+    async def drain(self, limit: float = 60.0) -> None:
         """Delete all pods and wait until they are gone. Raises ``NotReached``."""
         for pod in self.api.list("pods"):
             self.api.delete("pods", pod["metadata"]["name"], pod["metadata"]["namespace"], grace_seconds=None)

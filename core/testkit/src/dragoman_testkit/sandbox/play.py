@@ -158,7 +158,7 @@ class Requests:
         except ApiFault as fault:
             raise NotThere(fault.message) from fault
         if plural == "pods":
-            await self._node.until(lambda: not self._objects(plural, name), f"pod {name} is gone", 30.0)
+            await self._node.until(lambda: not self._objects(plural, name), f"pod {name} is gone")
         return f"{plural}/{name} deleted"
 
     async def _get(self, call: Call) -> JsonObject:
