@@ -92,6 +92,14 @@ class Stubborn(Good):
         threading.Event().wait(30)
 
 
+class Dawdling(Good):
+    @hookimpl
+    def watch_devices(self, request):
+        import threading
+        request.stopped.wait()
+        threading.Event().wait(1.5)
+
+
 class Hopeless(Good):
     @hookimpl
     def recover_devices(self, request):
@@ -314,7 +322,7 @@ class Tuned(Good):
 for manager in (Good, Bare, *Good.__subclasses__()):
     own = {Tuned: Queue, Loose: Changeable}.get(manager)
     descriptor = DeviceManager(type="broken", settings_key="broken", create=manager, parameters=own)
-    body = {"descriptor": descriptor, "limit": 1.0}
+    body = {"descriptor": descriptor, "limit": 5.0}
     globals()[f"Test{manager.__name__}"] = type(f"Test{manager.__name__}", (ManagerContract,), body)
 """
 
@@ -326,6 +334,7 @@ EXPECTED: Mapping[str, str] = {
     "Leaky": "test_freeing_leaves_the_host_as_it_was_and_freeing_again_is_nothing",
     "Fragile": "test_freeing_what_was_never_set_up_is_nothing",
     "Stubborn": "test_a_watch_ends_within_a_second_of_being_told",
+    "Dawdling": "test_a_watch_ends_within_a_second_of_being_told",
     "Hopeless": "test_a_prepared_device_is_intact_for_the_next_life_of_the_agent",
     "Unmarked": "test_every_hook_is_marked_and_plain_and_the_required_ones_exist",
     "Tupled": "test_setting_up_again_gives_the_same_and_changes_nothing",

