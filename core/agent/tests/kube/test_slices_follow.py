@@ -39,7 +39,7 @@ async def watching(server: ApiServer, count: int = 1) -> None:
 
 async def noticed(clock: VirtualClock, sleepers: int = 1) -> None:
     """Wait until the publisher has seen an event and set its alarm."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while clock.pending() < sleepers:
             await clock.settle()
 
@@ -183,15 +183,6 @@ async def test_a_connection_that_went_silent_is_given_up_and_nothing_is_missed(c
         await server.until(lambda: published(server) == ["a"])
 
 
-async def test_bookmarks_keep_a_quiet_watch_alive() -> None:
-    async with ApiServer(bookmarks=0.02) as server, KubeClient(Access(server=server.url)) as client:
-        query = {"watch": "true", "allowWatchBookmarks": "true"}
-        async with client.watch("/apis/resource.k8s.io/v1/resourceslices", query, silence=0.3) as events:
-            stream = aiter(events)
-            seen = [(await anext(stream)).type for _ in range(30)]
-    assert seen == ["BOOKMARK"] * 30
-
-
 async def test_publishing_goes_on_by_itself_after_the_server_was_away(
     server: ApiServer, publisher: SlicePublisher, clock: VirtualClock
 ) -> None:
@@ -247,9 +238,9 @@ async def test_who_waits_for_a_server_that_was_away_for_long_is_told_soon_after_
         await noticed(clock)
         await clock.advance(3)
     wipe(server)
+    await noticed(clock)  # a request that is still under way would find the server
     assert met == []
     await server.start()
-    await noticed(clock)
     await clock.advance(LONGEST_AWAY)
     await server.until(lambda: published(server) == ["a"])
     assert [api.epoch for api in met] == [2]
