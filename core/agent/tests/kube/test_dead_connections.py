@@ -1,7 +1,8 @@
-"""A peer that vanished without a word is found out by the kernel: no byte has to be waited for."""
+"""A peer that vanished without a word is found out, by the kernel or by its silence, and one that speaks is kept."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import socket
@@ -9,8 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from dragoman.kube.access import Access
 from dragoman.kube.client import KubeClient
+from dragoman.model.errors import Unavailable
 from dragoman_testkit.sandbox.apiserver import ApiServer
+from dragoman_testkit.sandbox.streams import listening
 
 SLICES = "/apis/resource.k8s.io/v1/resourceslices"
 NOTICED_WITHIN = 90
@@ -39,3 +43,30 @@ async def test_a_watch_without_a_sign_of_its_peer_is_probed_and_given_up_by_the_
     assert idle + interval * count <= NOTICED_WITHIN
     # What was sent and not acknowledged is not probed for: the kernel would go on sending it for a quarter of an hour.
     assert 0 < unanswered <= NOTICED_WITHIN * 1000
+
+
+async def test_bookmarks_keep_a_quiet_watch_alive_for_longer_than_it_may_be_silent() -> None:
+    silence, now = 0.3, asyncio.get_running_loop().time
+    spoken = [now()]
+
+    async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        while True:
+            spoken.append(now())
+            writer.write(b'{"type": "BOOKMARK", "object": {}}\n')
+            spoken.append(now())
+            await asyncio.sleep(0.02)
+
+    seen: list[str] = []
+    async with listening(speak) as port, KubeClient(Access(server=f"http://127.0.0.1:{port}")) as client:
+        try:
+            async with client.watch(SLICES, {"watch": "true"}, silence=silence) as events:
+                stream = aiter(events)
+                while spoken[-1] - spoken[0] < 2 * silence:
+                    seen.append((await anext(stream)).type)
+        except Unavailable:
+            # Where the machine stood still nothing came: from before one bookmark was sent until after the next was.
+            spoken += [now()] * 2
+            assert max(later - earlier for earlier, later in zip(spoken, spoken[3:], strict=False)) >= silence
+    assert set(seen) <= {"BOOKMARK"}
