@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +78,23 @@ class Kubelet:
             await server.stop(0)
 
 
+class Glances:
+    """Time that passes with each look at it: half a minute, in which even a slow machine answers a call."""
+
+    def __init__(self) -> None:
+        self._time = 0.0
+
+    def now(self) -> float:
+        return self.monotonic()
+
+    def monotonic(self) -> float:
+        self._time += 30
+        return self._time
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(0)
+
+
 @pytest.fixture
 def kubelet(root: Path) -> Kubelet:
     return Kubelet(root / "kubelet.sock")
@@ -88,7 +105,7 @@ async def test_devices_are_told_by_driver_pool_device_and_share_each_once(kubele
     shares = [resource("p0", share="s-1"), resource("p0", share="s-2")]
     kubelet.containers = [container("a", first, second), container("b", first, second, *shares)]
     async with kubelet.serving():
-        found = await PodResourcesClient(kubelet.socket, real_clock, timeout=10).devices_of("team", "web-0")
+        found = await PodResourcesClient(kubelet.socket, real_clock, timeout=60).devices_of("team", "web-0")
     assert found == [device("vf-1"), device("vf-2"), device("p0", "s-1"), device("p0", "s-2")]
     assert kubelet.asked == [("team", "web-0")]
 
@@ -96,26 +113,26 @@ async def test_devices_are_told_by_driver_pool_device_and_share_each_once(kubele
 async def test_a_claim_that_is_not_prepared_yet_has_no_devices(kubelet: Kubelet, real_clock: Any) -> None:
     kubelet.containers = [container("a"), messages.ContainerResources(name="b")]
     async with kubelet.serving():
-        assert await PodResourcesClient(kubelet.socket, real_clock, timeout=10).devices_of("team", "web-0") == []
+        assert await PodResourcesClient(kubelet.socket, real_clock, timeout=60).devices_of("team", "web-0") == []
 
 
 async def test_a_pod_that_the_kubelet_does_not_know_has_no_devices(kubelet: Kubelet, real_clock: Any) -> None:
     kubelet.faults = [(grpc.StatusCode.UNKNOWN, "pod web-0 in namespace team not found")]
     async with kubelet.serving():
-        assert await PodResourcesClient(kubelet.socket, real_clock, timeout=10).devices_of("team", "web-0") == []
+        assert await PodResourcesClient(kubelet.socket, real_clock, timeout=60).devices_of("team", "web-0") == []
 
 
 async def test_the_kubelets_rate_limit_is_waited_out(kubelet: Kubelet, real_clock: Any) -> None:
     kubelet.containers = [container("a", resource("vf-1"))]
     kubelet.faults = [(grpc.StatusCode.RESOURCE_EXHAUSTED, "rejected by rate limit")] * 2
     async with kubelet.serving():
-        found = await PodResourcesClient(kubelet.socket, real_clock, timeout=10).devices_of("team", "web-0")
+        found = await PodResourcesClient(kubelet.socket, real_clock, timeout=60).devices_of("team", "web-0")
     assert found == [device("vf-1")]
 
 
 async def test_a_socket_that_appears_in_time_is_found(kubelet: Kubelet, real_clock: Any) -> None:
     kubelet.containers = [container("a", resource("vf-1"))]
-    client = PodResourcesClient(kubelet.socket, real_clock, timeout=10)
+    client = PodResourcesClient(kubelet.socket, real_clock, timeout=60)
     asking = asyncio.create_task(client.devices_of("team", "web-0"))
     await asyncio.sleep(0)
     async with kubelet.serving():
@@ -126,22 +143,18 @@ async def test_a_socket_that_appears_in_time_is_found(kubelet: Kubelet, real_clo
     ("faults", "told"),
     [
         ([], "UNAVAILABLE"),
-        ([(grpc.StatusCode.RESOURCE_EXHAUSTED, "rejected by rate limit")] * 1000, "rejected by rate limit"),
-        ([(grpc.StatusCode.UNIMPLEMENTED, "unknown service")], "UNIMPLEMENTED"),
+        ([(grpc.StatusCode.RESOURCE_EXHAUSTED, "rejected by rate limit")] * 1000, "RESOURCE_EXHAUSTED, rejected by"),
+        ([(grpc.StatusCode.UNIMPLEMENTED, "unknown service")], "UNIMPLEMENTED, unknown service"),
     ],
     ids=["no socket", "rate limit", "not served"],
 )
 async def test_what_cannot_be_had_in_time_is_unavailable_with_pod_socket_and_reason(
-    kubelet: Kubelet, real_clock: Any, faults: list[tuple[grpc.StatusCode, str]], told: str
+    kubelet: Kubelet, faults: list[tuple[grpc.StatusCode, str]], told: str
 ) -> None:
     kubelet.faults = list(faults)
-    client = PodResourcesClient(kubelet.socket, real_clock, timeout=0.1)
-    if not faults:
+    client = PodResourcesClient(kubelet.socket, Glances(), timeout=180)
+    async with kubelet.serving() if faults else nullcontext():
         with pytest.raises(Unavailable, match=rf"team/web-0 on {kubelet.socket}: {told}"):
-            await client.devices_of("team", "web-0")
-        return
-    async with kubelet.serving():
-        with pytest.raises(Unavailable, match=told):
             await client.devices_of("team", "web-0")
 
 
