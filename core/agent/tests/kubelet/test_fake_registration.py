@@ -65,6 +65,7 @@ async def test_the_agent_is_registered_and_forgotten_when_it_stops(rig: Any, kub
     assert await cluster.wipes.get() is None
     async with rig.registered(kubelet) as edge:
         assert edge.registration.value.asked == 1
+        cluster.forget_wipes()
     await kubelet.deregistered("nic.example.com")
     assert await cluster.wipes.get() == "nic.example.com"
 
@@ -74,6 +75,7 @@ async def test_a_new_life_of_the_kubelet_registers_the_running_agent_again(
 ) -> None:
     assert await cluster.wipes.get() is None
     async with rig.registered(kubelet) as edge:
+        cluster.forget_wipes()
         await kubelet.restart()
         await edge.registration.wait(lambda state: state.asked == 2)
         await kubelet.registered("nic.example.com")
@@ -84,11 +86,11 @@ async def test_a_new_life_of_the_kubelet_registers_the_running_agent_again(
 async def test_a_connection_that_is_lost_for_too_long_wipes_the_slices_without_deregistering(
     root: Path, rig: Any, kubelet: Any, cluster: Any
 ) -> None:
-    await cluster.wipes.get()
     edge = rig.edge()
     await edge.serve()
     async with Plugin(root, "nic.example.com", endpoint=str(rig.dra)).there() as plugin:
         await kubelet.registered("nic.example.com")
+        cluster.forget_wipes()
         await edge.stop()
         assert await cluster.wipes.get() == "nic.example.com"
         edge = rig.edge()
@@ -181,7 +183,7 @@ async def test_a_plugin_that_does_not_answer_get_info_in_time_is_given_up_and_tr
     root: Path, cluster: Any, real_clock: Any
 ) -> None:
     hasty = FakeKubelet(
-        root, "node-7", real_clock, cluster.read, timings=Timings(reconcile=0.005, first_backoff=0.005, get_info=0.02)
+        root, "node-7", real_clock, cluster.read, timings=Timings(reconcile=0.005, first_backoff=0.005, get_info=0.5)
     )
     plugin = Plugin(root)
     plugin.hang = asyncio.Event()
