@@ -38,7 +38,7 @@ async def test_a_balancer_without_a_server_is_asked_again_as_soon_as_nobody_and_
     status: int, body: str, soon: bool, clock: VirtualClock
 ) -> None:
     waits: list[float] = []
-    async with answering(status, body) as url, KubeClient(Access(server=url)) as client, asyncio.timeout(20):
+    async with answering(status, body) as url, KubeClient(Access(server=url)) as client, asyncio.timeout(60):
         answered = clock.monotonic()
 
         async def position() -> Position:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -103,13 +104,15 @@ async def test_a_controller_follows_claims_whatever_one_of_them_holds(
         told.put_nowait((type_, item.get("metadata", {}).get("name", "")))
 
     following = asyncio.create_task(follow(client, clock, CLAIMS, tell))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         assert [await told.get() for _ in range(2)] == [("ADDED", "before"), (SYNCED, "")]
         await server.until(lambda: ("watch", CLAIMS) in server.requests)
         for name in ("odd", "after"):
             server.create(claim(name, PLACE if name == "odd" else {}))
         assert [await told.get() for _ in range(2)] == [("ADDED", "odd"), ("ADDED", "after")]
     following.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await following
     assert server.requests.count(("list", CLAIMS)) == 1
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import pytest
 
@@ -223,6 +223,8 @@ async def test_a_fault_while_following_is_logged_and_does_not_end_it(client: Kub
     following = asyncio.create_task(follower.run())
     await clock.advance(1.0)
     following.cancel()
+    with suppress(asyncio.CancelledError):
+        await following
     assert len(asked) == 2
 
 

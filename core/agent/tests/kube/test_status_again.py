@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 from dragoman.engine.reporting import Reporting
 from dragoman.kube.client import KubeClient
@@ -32,7 +33,7 @@ async def test_what_was_dropped_while_the_gate_was_off_is_written_to_the_next_se
         return ClaimStatus(claim=ref, devices=(device("a"),))
 
     reporting.report(ref.uid, make)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not writer.warning:
             await clock.advance(0.2)
         while reporting.pending:
@@ -48,4 +49,6 @@ async def test_what_was_dropped_while_the_gate_was_off_is_written_to_the_next_se
         while writer.warning:
             await clock.settle()
     running.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await running
     assert reporting.pending == 0

@@ -150,7 +150,7 @@ class ApiServer:
         while self._store.version <= version:
             await self._store.wait(version)
 
-    async def until(self, condition: Callable[[], bool], limit: float = 10.0) -> None:
+    async def until(self, condition: Callable[[], bool], limit: float = 60.0) -> None:
         """Return once the condition holds; it is looked at after every change and request. Raises ``TimeoutError``."""
         async with asyncio.timeout(limit):
             while not condition():
