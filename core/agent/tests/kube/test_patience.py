@@ -62,7 +62,7 @@ async def test_an_exec_plugin_that_hangs_is_told_of_given_up_and_ended_with_what
         assert select.select([reader], [], [], 30)[0], "the plugin has begun"
         os.read(reader, 100)
 
-    file = kubeconfig(tmp_path, f'sh -c "echo begun; sleep 1000; true" > {pipe}; true')
+    file = kubeconfig(tmp_path, f'sh -c "sleep 1000 & echo begun; wait" > {pipe}; true')
     access = Access(kubeconfig=file, patience=Patience(limit=0.2, quiet=0.0, tell=tell))
     with pytest.raises(Refused, match=r"the kubeconfig's exec plugin gave no credentials within 0\.2 s"):
         await api_client(access, connections=1)
