@@ -130,7 +130,7 @@ async def test_what_is_deleted_while_no_watch_runs_is_not_missed(
         wipe(server)
         server.compact()
     else:
-        await server.stop()
+        await server.stop(for_now=True)
     await noticed(clock)
     wipe(server)
     if ending == "restart":
@@ -235,7 +235,7 @@ async def test_who_waits_for_a_server_that_was_away_for_long_is_told_soon_after_
     versions.on_other(met.append)
     await publisher.publish(pool("a"))
     await watching(server)
-    await server.stop()
+    await server.stop(for_now=True)
     for _ in range(200):
         await noticed(clock)
         await clock.advance(3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import gc
 import socket
 import warnings
@@ -244,3 +245,20 @@ async def test_a_client_that_comes_while_the_server_stops_leaves_no_connection_b
             await asyncio.sleep(0)
         gc.collect()
     assert [str(leak.message) for leak in leaks] == []
+
+
+async def test_a_server_that_stops_for_now_keeps_its_port_and_serves_nobody(server: ApiServer) -> None:
+    place = ("127.0.0.1", urlsplit(server.url).port)
+    await server.stop(for_now=True)
+    with socket.socket() as client, socket.socket() as other:
+        assert client.connect_ex(place) == errno.ECONNREFUSED
+        with pytest.raises(OSError, match="in use"):
+            other.bind(place)
+    await server.start()
+    async with aiohttp.ClientSession(server.url) as session:
+        assert (await call(session, "GET", SLICES))[0] == 200
+
+
+async def test_a_port_on_which_somebody_listens_is_refused() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(OSError, match="in use"):
+        await ApiServer(port=taken.getsockname()[1]).start()

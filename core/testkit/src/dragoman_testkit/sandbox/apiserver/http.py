@@ -267,12 +267,11 @@ class _Connections(web.Server):
 
 
 class Listening:
-    """A front end that listens; ``port`` is where."""
+    """A front end that listens."""
 
     def __init__(self, connections: _Connections, server: asyncio.Server) -> None:
         self._connections = connections
         self._server = server
-        self.port = int(server.sockets[0].getsockname()[1])
 
     @classmethod
     async def begin(cls, frontend: Frontend, host: str, port: int) -> Self:

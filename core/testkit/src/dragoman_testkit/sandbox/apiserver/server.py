@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
@@ -52,6 +53,7 @@ class ApiServer:
             self._catalogue, self._store, self._registry, self.faults, lambda: self.server_version, bookmarks
         )
         self._listening: Listening | None = None
+        self._place: socket.socket | None = None
 
     @property
     def url(self) -> str:
@@ -80,15 +82,19 @@ class ApiServer:
 
     async def start(self) -> None:
         """Listen; the port stays the same over ``stop`` and ``start``."""
+        self._place = self._place or _place(self._port)
+        self._port = int(self._place.getsockname()[1])
         self._listening = await Listening.begin(self._front, "127.0.0.1", self._port)
-        self._port = self._listening.port
 
-    async def stop(self) -> None:
-        """Stop listening and end every connection; the objects stay."""
+    async def stop(self, *, for_now: bool = False) -> None:
+        """Stop listening and end every connection; the objects stay. ``for_now``: nobody else gets the port."""
         if self._listening is not None:
             self.faults.cut_watches()
             await self._listening.end()
             self._listening = None
+        if self._place is not None and not for_now:
+            self._place.close()
+            self._place = None
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -155,6 +161,18 @@ class ApiServer:
         async with asyncio.timeout(limit):
             while not condition():
                 await self._store.wait(self._store.version)
+
+
+def _place(port: int) -> socket.socket:
+    """Hold a port beside the socket that listens there: a server that comes back might find it taken."""
+    held = socket.socket()
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        held.bind(("127.0.0.1", port))
+    except OSError:
+        held.close()
+        raise
+    return held
 
 
 def _namespace(obj: JsonObject) -> str:
