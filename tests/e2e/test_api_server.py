@@ -9,8 +9,9 @@ import pytest
 from dragoman_testkit.sandbox.demo_scene import Hold
 from tests.e2e.trial import MakeTrial, Trial, eventually
 
-PATIENCE = 5.0
-"""Seconds for what the agent does after 1.2 at most, on a machine that has other things to do."""
+PATIENCE = 20.0
+"""Seconds for what the agent does after 1.2 at most, on a machine that has other things to do. What it may not do at
+once it does after 30."""
 
 
 async def test_a_slice_that_somebody_deletes_is_back_at_once(trial: Trial) -> None:
@@ -84,7 +85,7 @@ async def test_without_api_server_pods_go_on_and_what_was_to_be_told_is_told_lat
     await trial.running("new")
     for name in ("prepared", "new"):
         await trial.attached(name)
-    await trial.until(lambda: "dummy0" in trial.published(), "the slices are back", 40)
+    await trial.until(lambda: "dummy0" in trial.published(), "the slices are back")
 
 
 async def test_what_was_to_be_told_is_told_by_the_next_agent(make_trial: MakeTrial) -> None:

@@ -49,7 +49,7 @@ async def ask(trial: Trial, method: str, *claims: ClaimRef) -> Any:
         messages = [dra.Claim(uid=claim.uid, namespace=claim.namespace, name=claim.name) for claim in claims]
         kind = getattr(dra, f"Node{method}ResourcesRequest")
         answer = await call(channel, dra.DESCRIPTOR, f"DRAPlugin.Node{method}Resources")(
-            kind(claims=messages), timeout=10
+            kind(claims=messages), timeout=60
         )
         return answer.claims
     finally:
@@ -213,8 +213,9 @@ async def test_a_claim_that_was_made_again_waits_for_the_device_of_its_namesake(
     again = allocated(trial, "nic", [result("odd0")], pods("p2"))
     leaving = asyncio.create_task(ask(trial, "Unprepare", ref))
     await eventually(lambda: trial.odd.calls("free_device") == 1, "the old claim is being unprepared")
+    trial.api.requests.clear()
     coming = asyncio.create_task(ask(trial, "Prepare", again))
-    await eventually(lambda: holds_call(trial), "both calls are in progress")
+    await eventually(lambda: READ in trial.api.requests, "both calls are in progress")
     trial.odd.play()
     assert (await leaving)[ref.uid].error == ""
     assert (await coming)[again.uid].error == ""
@@ -222,9 +223,8 @@ async def test_a_claim_that_was_made_again_waits_for_the_device_of_its_namesake(
     assert (await ask(trial, "Unprepare", again))[again.uid].error == ""
 
 
-async def holds_call(trial: Trial) -> bool:
-    """Tell whether a second claim waits: its prepare has read the API server."""
-    return ("get", "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/nic") in trial.api.requests[-5:]
+READ = ("get", "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/nic")
+"""What a prepare asks before it waits for others."""
 
 
 async def test_pods_of_a_group_get_what_is_reserved_for_the_group(trial: Trial) -> None:

@@ -35,8 +35,8 @@ def taints(trial: Trial, device: str) -> list[str]:
 
 async def test_an_unhealthy_device_is_shown_and_gets_no_new_pod_until_it_is_well(watched: Trial) -> None:
     trial = watched
-    await eventually(lambda: seen(trial, "odd0") == ("Healthy", ""), "the kubelet knows that it is healthy")
-    assert seen(trial, "dummy0") == ("Healthy", "")
+    for device in ("odd0", "odd1", "dummy0"):
+        await eventually(lambda device=device: seen(trial, device) == ("Healthy", ""), f"the kubelet knows of {device}")  # type: ignore[misc]  # mypy has no types for defaults of lambdas
     trial.start_pod("user", request=objects.request(device_class_name="odd"))
     await trial.running("user")
     assert trial.device_of("user") == "odd0"

