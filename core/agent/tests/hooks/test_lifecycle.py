@@ -132,12 +132,12 @@ async def test_a_stop_that_was_cut_short_is_made_up_for_by_start_and_nothing_sta
 
     def hang(_: Any) -> None:
         begun.set()
-        release.wait(10)
+        release.wait(60)
 
     node.script("two", "stop", hang)
     await node.hooks.start()
     stopping = asyncio.create_task(node.hooks.stop())
-    await asyncio.to_thread(begun.wait, 10)
+    assert await asyncio.to_thread(begun.wait, 60)
     stopping.cancel()
     await asyncio.wait({stopping})
     release.set()

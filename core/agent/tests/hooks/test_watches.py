@@ -34,7 +34,7 @@ class Clock:
 
 
 async def pause_of(clock: Clock) -> float:
-    return await asyncio.to_thread(clock.pauses.get, timeout=10)
+    return await asyncio.to_thread(clock.pauses.get, timeout=60)
 
 
 def until_stopped(request: Any) -> None:
@@ -73,7 +73,7 @@ async def test_hints_and_health_reach_the_event_loop_from_threads_of_their_own(m
     assert len({threading.current_thread(), *threads}) == 3
     await node.hooks.stop()
     for thread in threads:
-        await asyncio.to_thread(thread.join, 10)
+        await asyncio.to_thread(thread.join, 60)
         assert not thread.is_alive()
 
 
