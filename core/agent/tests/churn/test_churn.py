@@ -302,6 +302,7 @@ async def test_after_ten_thousand_claims_descriptors_threads_and_memory_are_as_a
         assert (node.ledger.allocations(), node.ledger.attachments(), node.reporting.pending) == ([], [], 0)
         assert [path.name for path in node.cdi.iterdir()] == []
     # What earlier tests left behind may end at any time.
-    assert (after.descriptors - before.descriptors, after.threads - before.threads) == (set(), set())
+    assert after.descriptors - before.descriptors == frozenset()
+    assert after.threads - before.threads == set()
     assert after.objects - before.objects < NOISE
     assert after.blocks - before.blocks < NOISE
