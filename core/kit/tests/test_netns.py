@@ -37,7 +37,7 @@ def test_entering_moves_the_calling_thread_only(pod: Pod) -> None:
     done = threading.Event()
 
     def look() -> None:
-        other.wait(10)
+        other.wait(60)
         seen.append(where())
         done.set()
 
@@ -45,7 +45,7 @@ def test_entering_moves_the_calling_thread_only(pod: Pod) -> None:
     threading.Thread(target=look).start()
     with pod.entered():
         other.set()
-        assert done.wait(10)
+        assert done.wait(60)
     assert seen == [home]
 
 

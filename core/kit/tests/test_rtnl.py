@@ -41,7 +41,7 @@ class Kernel:
                 self._far.send(header + payload)
 
     def close(self) -> None:
-        self._thread.join(10)
+        self._thread.join(60)
         self._far.close()
 
 
