@@ -108,7 +108,7 @@ async def test_a_pod_that_is_deleted_while_it_is_prepared_leaves_nothing(node: S
 
     node.pods.leaders.before_sandbox = hold
     node.api.create(demo_objects.pod("web", "nic"))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await arrived.wait()
     assert len(kernel.links()) > len(before)
     await node.drain()
