@@ -50,6 +50,8 @@ async def test_a_loop_that_sleeps_again_runs_as_often_as_the_span_holds() -> Non
     await clock.advance(35)
     assert ticks == [10.0, 20.0, 30.0]
     task.cancel()
+    await clock.settle()
+    assert task.cancelled()
 
 
 async def test_a_cancelled_sleeper_is_forgotten() -> None:

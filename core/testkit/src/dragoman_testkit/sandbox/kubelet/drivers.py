@@ -49,8 +49,10 @@ class Instance:
         """End its tasks and its connection."""
         for task in self.tasks:
             task.cancel()
-        await asyncio.gather(*self.tasks, return_exceptions=True)
-        await self.channel.close(0)
+        try:
+            await asyncio.gather(*self.tasks, return_exceptions=True)
+        finally:
+            await self.channel.close(0)
 
 
 class Drivers:
