@@ -27,9 +27,13 @@ def sockets_below(root: Path) -> list[str]:
     return sorted(path.name for path in root.rglob("*.sock"))
 
 
-def inode(path: Path) -> tuple[int, int]:
-    status = path.stat()
-    return status.st_ino, status.st_ctime_ns
+def inode(path: Path) -> int:
+    """Tell a file from others at its place: a link keeps its number, which would else be given to the next one."""
+    number = path.stat().st_ino
+    kept = path.parents[1] / f"inode-{number}"
+    if not kept.exists():
+        kept.hardlink_to(path)
+    return number
 
 
 async def announced(edge: Any, attempt: int = 1) -> RegistrationState:
