@@ -202,7 +202,7 @@ async def test_calls_for_claims_and_health_are_answered_to_the_byte(root: Path, 
 async def test_the_registration_is_answered_to_the_byte(root: Path, number: int, piece: int) -> None:
     endpoint = Path("/var/lib/kubelet/plugins", DRIVER, "dra.sock")
     info = PluginInfo(driver=DRIVER, endpoint=endpoint, versions=VERSIONS[number])
-    registrar = Registrar(root / "reg.sock", info, Retry(interval=0.01), Clock())
+    registrar = Registrar(root / "reg.sock", info, Retry(interval=0.01, timeout=60), Clock())
     running = asyncio.ensure_future(registrar.run())
     await registrar.state.wait(lambda state: state.attempts == 1)
     told = asyncio.ensure_future(registrar.state.wait(_decided))
