@@ -59,7 +59,7 @@ async def test_an_exec_plugin_that_hangs_is_told_of_given_up_and_ended_with_what
 
     def tell(what: str) -> None:
         said.append(what)
-        assert select.select([reader], [], [], 30)[0], "the plugin has begun"
+        assert select.select([reader], [], [], 60)[0], "the plugin has begun"
         os.read(reader, 100)
 
     file = kubeconfig(tmp_path, f'sh -c "sleep 1000 & echo begun; wait" > {pipe}; true')
@@ -67,6 +67,6 @@ async def test_an_exec_plugin_that_hangs_is_told_of_given_up_and_ended_with_what
     with pytest.raises(Refused, match=r"the kubeconfig's exec plugin gave no credentials within 0\.2 s"):
         await api_client(access, connections=1)
     assert said == ["the kubeconfig's exec plugin to give credentials"]
-    assert select.select([reader], [], [], 30)[0], "nobody holds the pipe any more"
+    assert select.select([reader], [], [], 60)[0], "nobody holds the pipe any more"
     assert os.read(reader, 1) == b""
     os.close(reader)
