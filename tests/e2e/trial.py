@@ -31,7 +31,8 @@ from tests.e2e.thirdparty import Script
 UPLINK = "uplink0"
 _LOOK = 0.02
 _NRI = NriOptions(request_timeout=5.0)
-_TIMINGS = Timings(reconcile=0.05)
+_TIMINGS = Timings(reconcile=0.05, dial=60, get_info=60, notify=60, wipe=600)
+"""A kubelet that looks often, and in which an agent may take its time to start without losing its slices."""
 _PAUSES = Pauses(prepare=0.2, sandbox=0.2, container=0.1, unprepare=0.1)
 
 Condition = Callable[[], bool | Awaitable[bool]]

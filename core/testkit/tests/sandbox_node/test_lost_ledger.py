@@ -13,19 +13,22 @@ from dragoman.control.client import AgentUnreachable
 from dragoman_hookspecs import JsonObject
 from dragoman_testkit.sandbox import demo_objects, kernel
 from dragoman_testkit.sandbox.kernel import LinkView
+from dragoman_testkit.sandbox.kubelet import Timings
 from dragoman_testkit.sandbox.node import SandboxNode, make_folder, remove_folder
 from dragoman_testkit.sandbox.pod_life import Pauses
 
 pytestmark = pytest.mark.kernel
 
 QUICK = Pauses(prepare=0.05, sandbox=0.05, container=0.05, unprepare=0.05)
+PATIENT = Timings(wipe=600)
+"""Slices are not wiped while an agent takes its time to start."""
 
 
 @pytest.fixture
 async def node(host: str) -> AsyncIterator[SandboxNode]:
     folder = make_folder()
     try:
-        async with SandboxNode(folder, settings=demo_objects.settings(host), pauses=QUICK) as node:
+        async with SandboxNode(folder, settings=demo_objects.settings(host), pauses=QUICK, timings=PATIENT) as node:
             for pool, address in (("lab", "192.0.2.1/24"), ("uplink", "192.0.2.2/24")):
                 node.api.create(demo_objects.device_class(pool))
                 parameters = {"podIfName": "net1", "addresses": [address]}
