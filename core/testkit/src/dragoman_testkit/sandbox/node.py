@@ -111,6 +111,7 @@ class SandboxNode:
             raise NotReached(f"{what}: not within {limit:g} s") from error
         finally:
             waiting.cancel()
+            await asyncio.gather(waiting, return_exceptions=True)
 
     async def run(self) -> None:
         """Wait for a fault of the sandbox itself, and raise it."""

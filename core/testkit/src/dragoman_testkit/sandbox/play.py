@@ -118,6 +118,7 @@ async def _either(*awaitables: Any) -> None:
     finally:
         for task in tasks:
             task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _example(class_name: str) -> str:
