@@ -14,7 +14,7 @@ import re
 from pathlib import Path
 
 from tests.cluster import cache, toolchain
-from tests.cluster.tools import Failed, run
+from tests.cluster.tools import Failed, again, run
 
 PROGRAMS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kubectl")
 _SOURCE = Path(__file__).parent / "kube" / "main.go"
@@ -56,7 +56,7 @@ def _build(folder: Path, release: str) -> None:
     (source / "main.go").write_bytes(_SOURCE.read_bytes())
     (source / "go.mod").write_text(_module(release))
     go, env = toolchain.go(), toolchain.environment()
-    run([go, "mod", "tidy"], cwd=source, env=env)
+    again(lambda: run([go, "mod", "tidy"], cwd=source, env=env))
     stamp = "k8s.io/component-base/version.git"
     flags = f"-s -w -X {stamp}Version=v{release} -X {stamp}Major=1 -X {stamp}Minor={release.split('.')[1]}"
     run([go, "build", "-o", folder / "kube", "-ldflags", flags, "."], cwd=source, env=env)
@@ -67,7 +67,7 @@ def _build(folder: Path, release: str) -> None:
 def _module(release: str) -> str:
     """Write the module file: the staging modules that the release replaces by folders, by their published versions."""
     download = [toolchain.go(), "mod", "download", "-json", f"k8s.io/kubernetes@v{release}"]
-    found = json.loads(run(download, env=toolchain.environment()))
+    found = json.loads(again(lambda: run(download, env=toolchain.environment())))
     text = Path(found["GoMod"]).read_text()
     language = re.findall(r"^(?:go|godebug) .*$", text, re.MULTILINE)
     staged = re.findall(r"^\s*(k8s\.io/[a-z-]+) => \./staging/", text, re.MULTILINE)

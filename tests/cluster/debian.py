@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tests.cluster.tools import Failed, run
+from tests.cluster.tools import Failed, again, run
 
 SUITE = "forky"
 
@@ -31,10 +31,15 @@ def _unpack(apt: Path, root: Path, packages: Sequence[str]) -> None:
     config = apt / "apt.conf"
     config.write_text(_CONFIG.format(apt=apt))
     env = dict(os.environ, APT_CONFIG=str(config))
-    run(["apt-get", "--quiet", "update"], env=env)
-    run(["apt-get", "--quiet", "download", *packages], env=env, cwd=apt / "packages")
+    again(lambda: _download(apt / "packages", packages, env))
     for package in sorted((apt / "packages").iterdir()):
         run(["dpkg", "--extract", package, root])
+
+
+def _download(folder: Path, packages: Sequence[str], env: Mapping[str, str]) -> None:
+    """Load both lists and packages: a suite that moves may have others now than its lists of a moment ago say."""
+    run(["apt-get", "--quiet", "update"], env=env)
+    run(["apt-get", "--quiet", "download", *packages], env=env, cwd=folder)
 
 
 _CONFIG = """
@@ -47,6 +52,8 @@ Dir::State::lists "{apt}/lists";
 Dir::State::status "{apt}/status";
 Dir::Cache "{apt}/cache";
 APT::Sandbox::User "root";
+# Otherwise lists that could not be loaded are a warning.
+APT::Update::Error-Mode "any";
 Acquire::Languages "none";
 # A mirror that lags behind the clock serves an expired list of a suite that moves; signatures are checked all the same.
 Acquire::Check-Valid-Until "false";

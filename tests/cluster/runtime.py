@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 from tests.cluster import cache, debian, image
-from tests.cluster.tools import run
+from tests.cluster.tools import again, run
 
 _PACKAGES = ("containerd", "runc", "containernetworking-plugins", "etcd-server", "busybox-static")
 _FOR_RUNC = ("libc6", "libseccomp2")
@@ -49,6 +49,6 @@ def _place_runc(folder: Path, final: Path) -> None:
 def _patchelf(folder: Path) -> str:
     if found := shutil.which("patchelf"):
         return found
-    run(["apt-get", "--quiet", "download", "patchelf"], cwd=folder)
+    again(lambda: run(["apt-get", "--quiet", "download", "patchelf"], cwd=folder))
     run(["dpkg", "--extract", next(folder.glob("patchelf_*.deb")), folder / "patchelf"])
     return str(folder / "patchelf" / "usr" / "bin" / "patchelf")

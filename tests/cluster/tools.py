@@ -5,8 +5,16 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
-from collections.abc import Mapping, Sequence
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
+
+PAUSES = (5.0, 20.0, 60.0)
+"""Seconds before another try of what loads from the network."""
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -34,3 +42,17 @@ def run(
         said = "\n".join((done.stderr.strip() or done.stdout.strip()).splitlines()[-15:])
         raise Failed(f"{shlex.join(map(str, command))}: exit code {done.returncode}: {said}")
     return done.stdout
+
+
+def again(work: Callable[[], T], pauses: Sequence[float] = PAUSES) -> T:
+    """Do what loads from the network, again after a while where it fails: archives and proxies have bad moments.
+
+    Raises ``Failed`` as the last try does.
+    """
+    for pause in pauses:
+        try:
+            return work()
+        except Failed as error:
+            sys.stderr.write(f"tried again in {pause:g} s: {error}\n")
+            time.sleep(pause)
+    return work()

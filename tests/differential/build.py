@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.cluster import cache, toolchain
-from tests.cluster.tools import run
+from tests.cluster.tools import again, run
 
 _SOURCE = Path(__file__).parent / "upstream"
 
@@ -21,6 +21,7 @@ def upstream() -> Path:
 
 
 def _build(folder: Path) -> None:
+    go, env = toolchain.go(), toolchain.environment()
+    again(lambda: run([go, "list", "-deps", "."], cwd=_SOURCE, env=env))  # loads what the build needs, and no more
     # As tests.cluster builds, or the two would share nothing of Go's cache.
-    build: list[str | Path] = [toolchain.go(), "build", "-ldflags", "-s -w", "-o", folder / "upstream", "."]
-    run(build, cwd=_SOURCE, env=toolchain.environment())
+    run([go, "build", "-ldflags", "-s -w", "-o", folder / "upstream", "."], cwd=_SOURCE, env=env)
