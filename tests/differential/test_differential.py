@@ -11,6 +11,8 @@ from tests.differential.programs import Program
 from tests.differential.trial import Trial
 from tests.differential.without import RULES, without
 
+pytestmark = pytest.mark.timeout(900)  # a test asks about hundreds of worlds, and the machine may be busy
+
 _SEED = 20261
 _COUNT = 150
 
