@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from dragoman.clock import SystemClock
@@ -13,6 +13,7 @@ from dragoman.engine.handover import Handover, LifeLine
 from dragoman.engine.node import CurrentEngine, Engine
 from dragoman.engine.parts import Parts
 from dragoman.engine.reporting import Reporting
+from dragoman.hooks import Limits
 from dragoman.links import HostLinks
 from dragoman.model.claims import Claim, ClaimRef, PrepareAnswer
 from dragoman.model.errors import Unavailable
@@ -32,8 +33,9 @@ from dragoman_testkit.fakes.cluster import MemoryEvents, MemoryPodResources, Mem
 from .boundaries import Boundaries, CountedHooks
 from .world import DRIVER, MADE_KIND, NIC_MAC, POOL, World
 
-BUDGET = 5.0
-"""Seconds for an attach or detach, of which none takes that long here."""
+BUDGET = 120.0
+"""Seconds for an attach or detach, of which none takes that long here, nor another hook, on a slow machine either."""
+UNHURRIED = Limits(**{limit.name: BUDGET for limit in fields(Limits)})
 
 
 class Nic(NetdevManager[NoSettings]):
@@ -99,7 +101,7 @@ class Life:
         self.world = world
         self.boundaries = boundaries or Boundaries()
         self.clock = SystemClock()
-        self.hooks = CountedHooks(_plugins(world))
+        self.hooks = CountedHooks(_plugins(world), UNHURRIED)
         self.hooks.boundaries = self.boundaries
         self.links = HostLinks()
         self.current = CurrentEngine()

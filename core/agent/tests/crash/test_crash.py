@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = [pytest.mark.kernel, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.kernel, pytest.mark.timeout(1800)]
 
 ROOT = Path(__file__).parents[4]
 MEMORY = Path("/dev/shm")
