@@ -322,7 +322,7 @@ class Tuned(Good):
 for manager in (Good, Bare, *Good.__subclasses__()):
     own = {Tuned: Queue, Loose: Changeable}.get(manager)
     descriptor = DeviceManager(type="broken", settings_key="broken", create=manager, parameters=own)
-    body = {"descriptor": descriptor, "limit": 5.0}
+    body = {"descriptor": descriptor, "limit": 3.0 if manager is Stubborn else 30.0}
     globals()[f"Test{manager.__name__}"] = type(f"Test{manager.__name__}", (ManagerContract,), body)
 """
 

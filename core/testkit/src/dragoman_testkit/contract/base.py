@@ -21,7 +21,7 @@ class Ground:
     """What a manager's tests stand on. ``limit`` is the time that each hook may take, in seconds."""
 
     descriptor: ClassVar[DeviceManager]
-    limit: ClassVar[float] = 10.0
+    limit: ClassVar[float] = 30.0
 
     def settings(self) -> object:
         """Give settings with which there is at least one device. Override where the defaults have none."""
