@@ -47,9 +47,7 @@ class Patience:
         finally:
             # Whoever gives up, by Ctrl-C too, leaves no program behind that waits for ever.
             if not future.done() and thread.native_id is not None:
-                for process in list(_descendants(Path(f"/proc/self/task/{thread.native_id}/children"))):
-                    with contextlib.suppress(ProcessLookupError):
-                        os.kill(process, signal.SIGKILL)
+                _end(Path(f"/proc/self/task/{thread.native_id}/children"))
 
 
 USUAL: Final = Patience()
@@ -60,6 +58,25 @@ def _settle(work: Callable[[], _T], future: Future[_T]) -> None:
         future.set_result(work())
     except BaseException as error:  # noqa: BLE001 - it is raised again where the result is waited for
         future.set_exception(error)
+
+
+def _end(children: Path) -> None:
+    """End the processes that a thread started, and theirs.
+
+    All are stopped before the first is ended, until there is no new one: one that runs on may start another, which
+    nobody would find once its parent is gone.
+    """
+    stopped, found = set[int](), set(_descendants(children))
+    while found != stopped:
+        _signal(found - stopped, signal.SIGSTOP)
+        stopped, found = found, set(_descendants(children))
+    _signal(found, signal.SIGKILL)
+
+
+def _signal(processes: set[int], number: int) -> None:
+    for process in processes:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, number)
 
 
 def _descendants(children: Path) -> Iterator[int]:
