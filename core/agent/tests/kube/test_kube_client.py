@@ -177,7 +177,7 @@ def test_a_process_with_a_pending_call_ends_without_waiting_for_it(what: str, tm
         """)
     )
     with silent_server() as url:
-        done = subprocess.run([sys.executable, str(script), url, what], timeout=60, check=False)
+        done = subprocess.run([sys.executable, str(script), url, what], timeout=100, check=False)
     assert done.returncode == 0
 
 
