@@ -17,8 +17,7 @@ from tests.e2e import objects
 from tests.e2e.trial import MakeTrial, Trial, eventually, holds
 
 PATIENT = NriOptions(request_timeout=60.0)
-UNLIMITED = dict.fromkeys(("setupDevice", "attachDevice", "recoverDevices"), 300)
-"""A hook that a test holds is held until a newcomer, a whole process, has come so far."""
+"""A runtime that waits until a newcomer, a whole process, has come so far."""
 
 
 def names(together: bool) -> dict[str, Any]:
@@ -27,7 +26,7 @@ def names(together: bool) -> dict[str, Any]:
 
 
 async def test_a_rolling_update_fails_no_prepare_and_writes_no_slice(make_trial: MakeTrial) -> None:
-    trial = await make_trial(nri=PATIENT, limits=UNLIMITED, **names(together=False))
+    trial = await make_trial(nri=PATIENT, **names(together=False))
     slow = trial.script("slow")
     await trial.start()
     trial.start_pod("before", {"podIfName": "net1", "addresses": ["192.0.2.1/24"]})
@@ -96,7 +95,7 @@ async def test_the_old_agent_takes_over_again_when_the_newcomer_is_killed(
 async def test_a_pod_that_starts_while_the_newcomer_recovers_has_its_device_before_its_containers(
     make_trial: MakeTrial,
 ) -> None:
-    trial = await make_trial(nri=PATIENT, limits=UNLIMITED, **names(together=False))
+    trial = await make_trial(nri=PATIENT, **names(together=False))
     trial.node.pods.leaders.before_sandbox = hold = Hold()
     slow = trial.script("slow")
     await trial.start()
@@ -145,7 +144,7 @@ async def test_a_newcomer_that_must_not_serve_leaves_the_node_to_the_old_agent(m
 
 
 async def test_a_device_on_its_way_into_a_pod_arrives_before_the_newcomer_takes_over(make_trial: MakeTrial) -> None:
-    trial = await make_trial(nri=PATIENT, limits=UNLIMITED, **names(together=False))
+    trial = await make_trial(nri=PATIENT, **names(together=False))
     slow = trial.script("slow")
     await trial.start()
     slow.play(attach_device="block")

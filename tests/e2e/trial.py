@@ -34,6 +34,12 @@ _NRI = NriOptions(request_timeout=5.0)
 _TIMINGS = Timings(reconcile=0.05, dial=60, get_info=60, notify=60, wipe=600)
 """A kubelet that looks often, and in which an agent may take its time to start without losing its slices."""
 _PAUSES = Pauses(prepare=0.2, sandbox=0.2, container=0.1, unprepare=0.1)
+_HOOKS = (
+    *("checkConfig", "planDevice", "setupDevice", "attachDevice", "detachDevice", "freeDevice", "recoverDevices"),
+    *("deviceMetadata", "containerEdits", "writeMetadata", "removeMetadata"),
+)
+_LIMITS = dict.fromkeys(_HOOKS, 300)
+"""Hooks take as long as a busy machine has them take, and as long as a test holds them."""
 
 Condition = Callable[[], bool | Awaitable[bool]]
 MakeTrial = Callable[..., Awaitable["Trial"]]
@@ -307,6 +313,7 @@ def trials(stack: AsyncExitStack, link_kind: str) -> MakeTrial:
             "inventory": {"settle": 0.1},
             "logging": {"level": "debug"},
             **settings,
+            "limits": {**_LIMITS, **settings.get("limits", {})},
         }
         node = await stack.enter_async_context(
             SandboxNode(folder, settings=merged, pauses=_PAUSES, timings=_TIMINGS, nri=nri)
