@@ -81,7 +81,9 @@ def test_a_kill_at_a_commit_leaves_what_was_committed(
     start: Start, tmp_path: Path, label: str, allocations: list[tuple[str, str]], attachments: list[str]
 ) -> None:
     kill(start(label))
-    assert NodeLock(tmp_path, WallClock()).try_acquire()
+    lock = NodeLock(tmp_path, WallClock())
+    assert lock.try_acquire()
+    lock.release()
     assert contents(tmp_path) == (allocations, attachments)
 
 

@@ -33,7 +33,9 @@ def test_to_take_what_one_holds_changes_nothing(tmp_path: Path) -> None:
     assert lock.try_acquire()
     assert lock.try_acquire()
     lock.release()
-    assert NodeLock(tmp_path, VirtualClock()).try_acquire()
+    other = NodeLock(tmp_path, VirtualClock())
+    assert other.try_acquire()
+    other.release()
 
 
 def test_it_is_signed_for_people_while_it_is_held(tmp_path: Path) -> None:
@@ -95,7 +97,9 @@ def test_a_child_that_was_executed_does_not_keep_it(tmp_path: Path) -> None:
         assert child.stdout
         assert child.stdout.readline() == b"executed\n"
         lock.release()
-        taken = NodeLock(tmp_path, VirtualClock()).try_acquire()
+        other = NodeLock(tmp_path, VirtualClock())
+        taken = other.try_acquire()
+        other.release()
         child.kill()
     assert taken
 
