@@ -6,6 +6,7 @@ import contextlib
 import http.client
 import json
 import ssl
+import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -42,6 +43,10 @@ _BUSY = frozenset({http.HTTPStatus.TOO_MANY_REQUESTS, *range(500, 600)})
 """What a server answers that starts, or does not get round to it: no refusal, and another try may do."""
 
 
+_KEPT = 30.0
+"""Seconds that a connection may be idle. The server closes it after 90, and what is sent then is lost with it."""
+
+
 class ApiError(AssertionError):
     """The server refused; ``code`` is the HTTP status."""
 
@@ -57,19 +62,25 @@ class Wire:
         self._spaces = spaces
         self._authority = authority
         self._connection: http.client.HTTPSConnection | None = None
+        self._used = 0.0
 
     def send(self, method: str, target: str, body: str | None, headers: dict[str, str]) -> tuple[int, str]:
         """Send a request, and give status and body of the answer. Raises ``OSError``."""
+        if time.monotonic() - self._used > _KEPT:
+            self.close()
         for last in (method == "POST", True):
             try:
                 connection = self._connected()
                 connection.request(method, target, body, headers)
                 answer = connection.getresponse()
-                return answer.status, answer.read().decode()
+                text = answer.read().decode()
             except (http.client.HTTPException, OSError) as error:
                 self.close()
                 if last:
                     raise ConnectionError(f"{method} {target}: {error}") from error
+            else:
+                self._used = time.monotonic()
+                return answer.status, text
         raise AssertionError("the last try answers or raises")
 
     def close(self) -> None:
@@ -83,7 +94,7 @@ class Wire:
             host = urlsplit(files.SERVER)
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
             context.load_verify_locations(self._authority)
-            connection = http.client.HTTPSConnection(host.hostname or "", host.port, timeout=30, context=context)
+            connection = http.client.HTTPSConnection(host.hostname or "", host.port, timeout=60, context=context)
             try:
                 with self._spaces.network():
                     connection.connect()
