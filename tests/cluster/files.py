@@ -131,6 +131,8 @@ def kubelet(cgroup: str) -> str:
         "enforceNodeAllocatable": [],
         "localStorageCapacityIsolation": False,
         "evictionHard": {"memory.available": "100Mi"},
+        # An image that is removed as this machine's disk is nearly full cannot be had again: there is no registry.
+        "imageGCHighThresholdPercent": 100,
         "maxPods": 250,
         "authentication": {"anonymous": {"enabled": True}, "webhook": {"enabled": False}},
         "authorization": {"mode": "AlwaysAllow"},
