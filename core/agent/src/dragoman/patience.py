@@ -75,7 +75,7 @@ def _end(children: Path) -> None:
 
 def _signal(processes: set[int], number: int) -> None:
     for process in processes:
-        with contextlib.suppress(ProcessLookupError):
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # it has ended, or become another user's
             os.kill(process, number)
 
 
