@@ -215,7 +215,14 @@ class Agent:
                 "set it back, or drain the node first"
             )
         self._ledger.set_meta(DRIVER_KEY, settings.driver_name)
-        parts = self._outside.parts(self._ledger, self.hooks, self._node, self._publisher.poke, self._health.touch)
+        parts = self._outside.parts(
+            self._ledger,
+            self.hooks,
+            self._node,
+            self._publisher.poke,
+            self._health.touch,
+            self._inventory.returned,
+        )
         self._reporting = Reporting(self._outside.kube.status, self._clock)
         self._current.set(
             Engine(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from dragoman.kubelet.edge import KubeletOptions
 from dragoman.kubelet.podresources import PodResourcesClient
 from dragoman.kubelet.registration import Retry
 from dragoman.links import HostLinks
+from dragoman.model.records import AllocationRow
 from dragoman.plugins import PluginSet, contexts, load
 from dragoman.plugins.sections import Sections
 from dragoman.settings import Settings
@@ -56,6 +57,7 @@ class Outside:
         node: str,
         rows_changed: Callable[[], None],
         came_late: Callable[[Iterable[str]], None],
+        returned: Callable[[Sequence[AllocationRow]], None],
     ) -> Parts:
         """Give the surroundings of an engine over this ledger."""
         return Parts(
@@ -69,6 +71,7 @@ class Outside:
             events=self.kube.events,
             rows_changed=rows_changed,
             came_late=came_late,
+            returned=returned,
         )
 
 

@@ -35,6 +35,7 @@ async def test_unprepare_leaves_nothing(node: FakeNode) -> None:
     await node.prepare(claim)
     assert await node.unprepare(claim) == ""
     assert empty(await node.left())
+    assert [row.key.device for row in node.returned] == ["dummy0", "dummy1"]
     # Devices go back in reverse order of their setup.
     assert node.hooks.called("free_device") == ["dummy1", "dummy0"]
 

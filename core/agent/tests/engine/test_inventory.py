@@ -273,6 +273,47 @@ async def test_a_manager_that_is_disabled_loses_its_list_and_keeps_what_is_alloc
         assert node.scans() == 1
 
 
+async def test_a_device_that_came_back_from_a_pod_is_found_before_its_manager_has_seen_it_again() -> None:
+    node = Node(FakeManager(inventory=listing("nic0", "nic1")))
+    async with node.running():
+        node.rows = [row(Device(name="nic0", identity="id-nic0"))]
+        node.hooks.fakes["dummy"].inventory = listing("nic1")  # inside a pod a link is out of its manager's sight
+        await node.clock.advance(60)
+        node.inventory.returned(node.rows)
+        node.rows = []
+        assert node.inventory.owner("nic0") == "dummy"
+        assert node.names() == ["nic1"]
+        node.hooks.fail("discover_devices", DeviceError("no netlink"))
+        await node.clock.advance(60)
+        assert node.inventory.owner("nic0") == "dummy"
+        await node.clock.advance(60)
+        assert node.inventory.owner("nic0") is None
+
+
+async def test_what_a_manager_lists_of_a_device_that_came_back_counts_more_than_what_is_remembered() -> None:
+    node = Node(FakeManager(inventory=listing("nic0", link="nic0")))
+    async with node.running():
+        node.inventory.returned([row(Device(name="nic0", identity="id-nic0", link="nic0"))])
+        node.protected = frozenset({"nic0"})
+        await node.clock.advance(60)
+        node.inventory.returned([row(Device(name="nic0", identity="id-nic0", link="nic0"))])
+        assert node.inventory.owner("nic0") is None
+
+
+async def test_a_device_that_came_back_is_found_only_while_its_manager_is_enabled() -> None:
+    node = Node(FakeManager(inventory=listing()))
+    back = [row(Device(name="nic0", identity="id-nic0"))]
+    async with node.running():
+        node.inventory.returned(back)
+        assert node.inventory.owner("nic0") == "dummy"
+        node.hooks.fakes["dummy"].enabled = False
+        node.inventory.managers_changed()
+        await node.clock.settle()
+        assert node.inventory.owner("nic0") is None
+        node.inventory.returned(back)
+        assert node.inventory.owner("nic0") is None
+
+
 async def test_a_manager_that_is_enabled_later_is_scanned_at_once() -> None:
     node = Node(FakeManager(enabled=False, inventory=listing("dummy0")))
     async with node.running():

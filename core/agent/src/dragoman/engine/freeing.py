@@ -45,7 +45,9 @@ class Freeing:
             failures[rows[0].key] = failures.get(rows[0].key) or str(error)
         for row in rows:
             self._note(row, failures.get(row.key, ""))
-        self.parts.ledger.delete_allocations([row.key for row in rows if row.key not in failures])
+        ended = [row for row in rows if row.key not in failures]
+        self.parts.returned(ended)
+        self.parts.ledger.delete_allocations([row.key for row in ended])
         self.parts.rows_changed()
         self.parts.freed.notify()
         if failures:

@@ -71,6 +71,7 @@ class NodeInventory:
         self._lists: dict[str, Inventory] = {}
         self._degraded: dict[str, Degraded] = {}
         self._scanned: set[str] = set()
+        self._returned: dict[str, AllocationRow] = {}
         self._protected: frozenset[str] | None = None
         self._faults = Once(logger.warning)
         self._bells: dict[str, Wakeup] = {}
@@ -116,13 +117,26 @@ class NodeInventory:
             bell.ring()
         self._managers.ring()
 
+    def returned(self, rows: Sequence[AllocationRow]) -> None:
+        """Say that devices have come back from pods.
+
+        Inside a pod most are out of their manager's sight, and another claim may have one before the next scan lists it
+        again: until then it can be asked for by name.
+        """
+        self._returned |= {row.key.device: row for row in rows if row.manager in self._bells and not row.admin_access}
+
     def stock(self, device: str | None = None) -> Stock:
-        """Give what the node has, or one device of it, with what the ledger holds at this moment."""
+        """Give what the node has, or one device of it, with what the ledger holds at this moment.
+
+        One device is also found where it has just come back (see ``returned``).
+        """
         order = [info.type for info in self._hooks.managers() if info.type in self._lists]
         lists, rows = {type_: self._lists[type_] for type_ in order}, self._rows()
         if device is not None:
             lists = {type_: _only(device, listing) for type_, listing in lists.items()}
             rows = [row for row in rows if row.key.device == device]
+            if not rows and not any(listing.devices for listing in lists.values()) and device in self._returned:
+                rows = [self._returned[device]]
         return merge(lists, rows, self._protected)
 
     def degraded(self) -> Mapping[str, Degraded]:
@@ -150,6 +164,7 @@ class NodeInventory:
         for known in (self._bells, self._lists, self._degraded):
             known.pop(type_, None)
         self._scanned.discard(type_)
+        self._seen_again(self._returned_of(type_))
         self._changed()
 
     def _recall(self, type_: str) -> None:
@@ -169,11 +184,13 @@ class NodeInventory:
 
     async def _scan(self, type_: str) -> bool:
         before = (self._lists.get(type_), self._degraded.get(type_), self._protected)
+        back = self._returned_of(type_)
         try:
             listing = await self._hooks.discover_devices(type_)
             if fault := listing_fault(listing):
                 raise PluginFault(f"device manager {type_} gave a list that cannot be used: {fault}")
             self._accept(type_, listing)
+            self._seen_again(back)
             succeeded = True
         except DragomanError as error:
             self._mark(type_, str(error))
@@ -196,6 +213,14 @@ class NodeInventory:
         self._scanned.add(type_)
         if self._degraded.pop(type_, None) is not None:
             logger.bind(plugin=type_).info("manager {} was scanned: {} devices", type_, len(listing.devices))
+
+    def _returned_of(self, type_: str) -> Sequence[AllocationRow]:
+        return [row for row in self._returned.values() if row.manager == type_]
+
+    def _seen_again(self, rows: Sequence[AllocationRow]) -> None:
+        for row in rows:
+            if self._returned.get(row.key.device) is row:  # and not back once more since
+                del self._returned[row.key.device]
 
     def _save(self, type_: str, listing: Inventory) -> None:
         try:

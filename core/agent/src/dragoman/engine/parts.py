@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 
@@ -22,10 +22,10 @@ class Parts:
     """The engine's surroundings. ``pool`` is the name of the node, which names its pool of devices as well.
 
     ``rows_changed`` tells the publisher that allocations came or went; ``came_late`` the kubelet which devices are in
-    their pods now, whose containers may have been refused before. ``freed`` wakes those who wait for a device;
-    ``ended`` wakes sandboxes whose device is attached elsewhere. ``managers`` is held together, by type, by all that
-    changes a device of a manager, and alone by what needs a complete view of these. ``former`` are the claims that a
-    lost ledger knew.
+    their pods now, whose containers may have been refused before; ``returned`` the inventory which allocations end now.
+    ``freed`` wakes those who wait for a device; ``ended`` wakes sandboxes whose device is attached elsewhere.
+    ``managers`` is held together, by type, by all that changes a device of a manager, and alone by what needs a
+    complete view of these. ``former`` are the claims that a lost ledger knew.
     """
 
     driver: str
@@ -38,6 +38,7 @@ class Parts:
     events: EventSink
     rows_changed: Callable[[], None] = lambda: None
     came_late: Callable[[Iterable[str]], None] = lambda _: None
+    returned: Callable[[Sequence[AllocationRow]], None] = lambda _: None
     freed: Changes = field(default_factory=Changes)
     ended: Changes = field(default_factory=Changes)
     locks: KeyedLocks = field(default_factory=KeyedLocks)

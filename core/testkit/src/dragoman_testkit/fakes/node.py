@@ -26,6 +26,7 @@ from dragoman.engine.sandboxes import Sandboxes
 from dragoman.model.claims import AllocationResult, Claim, Consumer, OpaqueConfig, PrepareAnswer
 from dragoman.model.parameters import Kind
 from dragoman.model.plan import Known
+from dragoman.model.records import AllocationRow
 from dragoman.model.sandboxes import Sandbox
 from dragoman.store.ledger import Ledger
 from dragoman_hookspecs import Device, Inventory
@@ -59,6 +60,7 @@ class FakeNode:
         self.ledgers: list[Ledger] = former.ledgers if former else []
         self.ledgers.append(self.ledger)
         self.late: list[str] = []
+        self.returned: list[AllocationRow] = []
         self.parts = Parts(
             driver=DRIVER,
             pool=POOL,
@@ -69,6 +71,7 @@ class FakeNode:
             clock=self.clock,
             events=self.events,
             came_late=self.late.extend,
+            returned=self.returned.extend,
         )
         self.reporting = Reporting(self.status, self.clock)
         self.claims = Claims(self.parts, self.source, self.find, self.reporting)
