@@ -17,6 +17,7 @@ from tests.cluster import borrowed, files
 from tests.cluster.node import LENDERS, UPLINKS, Node
 from tests.cluster.part import Part
 from tests.cluster.parts import authority
+from tests.cluster.waiting import PATIENCE
 
 DRIVER = "net.dragoman.dev"
 POOLS = ("lab", "uplink", "shared", "borrowed")
@@ -77,7 +78,7 @@ class Agent:
         log = node.disk / "logs" / f"{name}.log"
         self.part = node.parts[name] = Part(name, command, log=log, ready=self._is_ready, env=env)
 
-    def start(self, limit: float = 60.0) -> JsonObject:
+    def start(self, limit: float = PATIENCE) -> JsonObject:
         """Start it, wait until it is ready, and give its status."""
         self.launch()
         self.part.wait_ready(limit)
@@ -117,7 +118,7 @@ class Agent:
         if self.pid is not None:
             self.thaw()
             if settings == self._running:
-                self.part.wait_ready(60.0)
+                self.part.wait_ready()
                 return
             self.kill()
         self.settings = settings
@@ -147,7 +148,7 @@ class Agent:
         """Ask it over its control socket. Raises ``DragomanError``."""
         paths: JsonObject = self.settings.get("paths", {})
         socket = self.node.spaces.path(Path(paths.get("runDir", "/run/dragoman")) / "control.sock")
-        return client.call_now(socket, method, params, seconds=15.0)
+        return client.call_now(socket, method, params, seconds=60.0)
 
     def cli(self, *words: str, check: bool = True) -> str:
         """Run the ``dragoman`` command beside it, and give its output."""

@@ -11,7 +11,7 @@ from typing import TypeVar
 from tests.cluster.agent import Agent
 from tests.cluster.api import Api, ApiError, Object
 from tests.cluster.node import Node
-from tests.cluster.waiting import NotReached, until
+from tests.cluster.waiting import PATIENCE, NotReached, until
 
 T = TypeVar("T")
 
@@ -34,12 +34,10 @@ class Case:
             if error.code != http.HTTPStatus.CONFLICT:
                 raise
 
-    def close(self, limit: float = 90.0) -> None:
+    def close(self, limit: float = PATIENCE) -> None:
         """Delete everything in it, and wait until pods and claims are gone."""
         self.api = self.node.api.within(self.namespace)
-        for kind in ("Job", "Pod", "ResourceClaim"):
-            self.api.request("DELETE", self.api.path(kind), query={"propagationPolicy": "Background"})
-        self.api.delete("Namespace", self.namespace)
+        self.until(self._deleted, "everything is being deleted", limit)
         self.until(lambda: not self.api.list("Pod"), "the pods are gone", limit)
         self.until(lambda: not self.api.list("ResourceClaim"), "the claims are gone", limit)
 
@@ -66,29 +64,32 @@ class Case:
         entries = (*found["status"].get("resourceClaimStatuses", ()), *found["spec"]["resourceClaims"])
         return self.claim(next(each["resourceClaimName"] for each in entries if each["name"] == name))
 
-    def running(self, *names: str, limit: float = 90.0) -> Object:
+    def running(self, *names: str, limit: float = PATIENCE) -> Object:
         """Wait until all containers of these pods run, and give the last pod."""
         for name in names:
             self.until(lambda name=name: _runs(self.pod(name)), f"pod {name} runs", limit)  # type: ignore[misc]  # mypy cannot infer it
         return self.pod(names[-1])
 
-    def phase(self, name: str, *phases: str, limit: float = 90.0) -> Object:
+    def phase(self, name: str, *phases: str, limit: float = PATIENCE) -> Object:
         """Wait until a pod is in one of these phases."""
         self.until(lambda: self.pod(name)["status"]["phase"] in phases, f"pod {name} is {' or '.join(phases)}", limit)
         return self.pod(name)
 
-    def waits(self, name: str, reason: str, limit: float = 90.0) -> str:
-        """Wait until a container of the pod waits for that reason (``CreateContainerError``), and give the message."""
-        return self.until(lambda: _waiting(self.pod(name), reason), f"pod {name} waits for {reason}", limit)
+    def waits(self, name: str, reason: str, said: str) -> None:
+        """Wait until a container of the pod waits for that reason (``CreateContainerError``), with that in its message.
 
-    def delete(self, *names: str, grace: int | None = None, limit: float = 90.0) -> None:
+        Before that it may have waited for another one: each attempt has its own.
+        """
+        self.until(lambda: said in _waiting(self.pod(name), reason), f"pod {name} waits for {reason}: {said}")
+
+    def delete(self, *names: str, grace: int | None = None, limit: float = PATIENCE) -> None:
         """Delete pods, and wait until they are gone."""
         for name in names:
             self.api.delete("Pod", name, grace=grace)
         for name in names:
             self.until(lambda name=name: self.api.get("Pod", name) is None, f"pod {name} is gone", limit)  # type: ignore[misc]  # as above
 
-    def exec(self, pod: str, *command: str, container: str = "", limit: float = 60.0) -> str:
+    def exec(self, pod: str, *command: str, container: str = "", limit: float = 120.0) -> str:
         """Run a command in a container. Raises ``Failed``."""
         where = ["--container", container] if container else []
         return self.node.kubectl("exec", "--namespace", self.namespace, pod, *where, "--", *command, limit=limit)
@@ -110,15 +111,19 @@ class Case:
         found = self.api.list("Event", fieldSelector=f"involvedObject.name={name}")
         return [each for each in found if reason in {"", each["reason"]}]
 
-    def event(self, name: str, reason: str, limit: float = 90.0) -> Object:
-        """Wait for an event."""
-        return self.until(lambda: self.events(name, reason), f"event {reason} about {name}", limit)[0]
+    def event(self, name: str, reason: str, said: str = "") -> Object:
+        """Wait for an event, with that in its message, and give it. There may be others before."""
+
+        def found() -> list[Object]:
+            return [each for each in self.events(name, reason) if said in (each.get("message") or "")]
+
+        return self.until(found, f"event {reason} about {name}: {said}")[0]
 
     def rows(self) -> list[Object]:
         """Give the rows of the agent's ledger that belong to this namespace."""
         return [row for row in self.agent.allocations() if row["claim"].startswith(f"{self.namespace}/")]
 
-    def until(self, look: Callable[[], T | None], what: str, limit: float = 90.0) -> T:
+    def until(self, look: Callable[[], T | None], what: str, limit: float = PATIENCE) -> T:
         """Wait for a state of the node or of its objects."""
         try:
             return until(look, what, limit)
@@ -126,6 +131,12 @@ class Case:
             with contextlib.suppress(OSError):  # the API server may be away
                 raise NotReached("\n".join([str(error), *self._told()])) from error
             raise
+
+    def _deleted(self) -> bool:
+        for kind in ("Job", "Pod", "ResourceClaim"):
+            self.api.request("DELETE", self.api.path(kind), query={"propagationPolicy": "Background"})
+        self.api.delete("Namespace", self.namespace)
+        return True
 
     def _told(self) -> list[str]:
         pods = [f"pod {pod['metadata']['name']}: {_summary(pod)}" for pod in self.api.list("Pod")]

@@ -23,7 +23,7 @@ def make(name: str) -> list[Path]:
 def remove(folders: list[Path]) -> None:
     """Remove what is left of it; its last processes may still be on their way out."""
     for folder in folders:
-        until(lambda folder=folder: _removed(folder), f"{folder} is removed", 30)  # type: ignore[misc]  # mypy cannot infer it
+        until(lambda folder=folder: _removed(folder), f"{folder} is removed")  # type: ignore[misc]  # mypy cannot infer it
 
 
 def _removed(folder: Path) -> bool:

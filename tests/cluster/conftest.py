@@ -33,7 +33,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give each test the time that a busy machine may take, unless it says by itself."""
     for item in items:
         if HERE in item.path.parents and not item.get_closest_marker("timeout"):
-            item.add_marker(pytest.mark.timeout(300))
+            item.add_marker(pytest.mark.timeout(1200))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

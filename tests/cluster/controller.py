@@ -14,8 +14,9 @@ from tests.cluster import files
 from tests.cluster.node import Node
 from tests.cluster.part import Part
 from tests.cluster.parts import authority
+from tests.cluster.waiting import PATIENCE
 
-GRACE = 10
+GRACE = 30
 """Seconds for the cluster's own controller, which needs less than one unless the machine is very busy."""
 
 _DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -36,7 +37,7 @@ class Controller:
         log = node.disk / "logs" / "controller.log"
         self.part = node.parts["controller"] = Part("controller", command, log=log, ready=self._is_ready)
 
-    def start(self, limit: float = 60.0) -> None:
+    def start(self, limit: float = PATIENCE) -> None:
         """Start it, and wait until it is ready."""
         settings = {
             "kubernetes": {"kubeconfig": str(self._kubeconfig)},
@@ -62,7 +63,7 @@ class Controller:
         return self._get("/readyz")[0] == http.HTTPStatus.OK
 
     def _get(self, path: str) -> tuple[int, str]:
-        connection = http.client.HTTPConnection("127.0.0.1", _PORT, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", _PORT, timeout=60)
         with contextlib.closing(connection):
             with self._node.spaces.network():
                 connection.connect()
@@ -76,7 +77,9 @@ def install(node: Node) -> None:
     for name in _MANIFESTS:
         for manifest in yaml.safe_load_all((_DEPLOY / name).read_text()):
             node.api.apply(manifest)
-    node.kubectl("wait", "--for=condition=Established", "--timeout=60s", f"--filename={_DEPLOY / _MANIFESTS[0]}")
+    node.kubectl(
+        "wait", "--for=condition=Established", "--timeout=180s", f"--filename={_DEPLOY / _MANIFESTS[0]}", limit=PATIENCE
+    )
 
 
 def request_token(node: Node) -> str:

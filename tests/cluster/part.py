@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.cluster.spaces import Spaces
 from tests.cluster.tools import Failed, environment
-from tests.cluster.waiting import until
+from tests.cluster.waiting import PATIENCE, until
 
 
 class Part:
@@ -53,7 +53,7 @@ class Part:
                 start_new_session=True,  # Ctrl-C in a terminal is for the tests, which end the node in order
             )
 
-    def wait_ready(self, limit: float = 90.0) -> None:
+    def wait_ready(self, limit: float = PATIENCE) -> None:
         """Wait until it is ready. Raises ``Failed`` when it ends before, or in time is not."""
 
         def look() -> bool:
@@ -65,7 +65,7 @@ class Part:
 
         until(look, f"{self.name} is ready", limit)
 
-    def start(self, spaces: Spaces, limit: float = 90.0) -> None:
+    def start(self, spaces: Spaces, limit: float = PATIENCE) -> None:
         """Start it and wait until it is ready."""
         self.launch(spaces)
         self.wait_ready(limit)
@@ -75,7 +75,7 @@ class Part:
         assert self._process, f"{self.name} was never started"
         self._process.send_signal(number)
 
-    def end(self, number: signal.Signals = signal.SIGKILL, limit: float = 30.0) -> int:
+    def end(self, number: signal.Signals = signal.SIGKILL, limit: float = 60.0) -> int:
         """Send it a signal that ends it, and give its exit code; nothing happens where it does not run."""
         assert self._process, f"{self.name} was never started"
         self.send(number)
@@ -84,7 +84,7 @@ class Part:
         except subprocess.TimeoutExpired as error:
             raise Failed(f"{self.name} did not end within {limit:g} s of {number.name}") from error
 
-    def wait_gone(self, limit: float = 30.0) -> None:
+    def wait_gone(self, limit: float = 60.0) -> None:
         """Wait for an end that another has brought about."""
         if self._process:
             self._process.wait(limit)

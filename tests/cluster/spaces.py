@@ -37,7 +37,7 @@ class Spaces:
         self,
         *command: str | Path,
         stdin: str = "",
-        limit: float = 60.0,
+        limit: float = 120.0,
         env: Mapping[str, str] | None = None,
         check: bool = True,
     ) -> str:

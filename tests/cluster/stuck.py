@@ -126,6 +126,12 @@ def _shared_in_the_west(case: Case) -> None:
     _zone(case, "west")
     _run_holder(case, "waits")
     _zone(case, None)
+    # The scheduler hears of nodes and of pods by watches of their own, in no order.
+    elsewhere = {"nodeSelectorTerms": [{"matchExpressions": [{"key": _ZONE, "operator": "DoesNotExist"}]}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": elsewhere}
+    case.create(objects.pod("probe", affinity={"nodeAffinity": required}))
+    case.until(lambda: case.pod("probe")["spec"].get("nodeName"), "the scheduler knows that the node has left the zone")
+    case.delete("probe")
 
 
 def _run_holder(case: Case, claim: str) -> None:
@@ -181,7 +187,7 @@ STUCK = {
         since=36,
     ),
     "a rule has tainted the device": Kind(
-        parts=[THE_CLASS, RULE, part("s", device("d1"))],
+        parts=[RULE, THE_CLASS, part("s", device("d1"))],
         reason="d1: taint broken=yes:NoSchedule of rule repair",
         cure=lambda case: case.api.delete("DeviceTaintRule", "repair"),
         since=37,

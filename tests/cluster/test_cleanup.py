@@ -26,7 +26,7 @@ def stand(case: Case) -> Iterator[Case]:
     before = _links(case)
     yield case
     witness.end(case)
-    assert _links(case) == before
+    case.until(lambda: _links(case) == before, f"the host has its links as before: {before}")
 
 
 def test_pods_deleted_by_force_while_the_agent_is_down_are_cleaned_up_when_it_is_back(stand: Case) -> None:
@@ -71,7 +71,7 @@ def test_a_sandbox_may_be_stopped_again_and_again_and_removed_without_being_stop
         _runtime(stand, "StopPodSandbox", *lab)
     _runtime(stand, "RemovePodSandbox", *lab)
     _runtime(stand, "RemovePodSandbox", *borrowed)
-    assert set(LENDERS) <= set(_links(stand))
+    stand.until(lambda: set(LENDERS) <= set(_links(stand)), "the node has its links back")
     assert not witness.running(stand)
     kubelet.start(stand.node.spaces)
     witness.saw(stand, *names, times=2)
@@ -86,16 +86,16 @@ def large(stand: Case) -> Case:
     return stand
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(2400)
 def test_a_node_is_drained_of_many_pods(large: Case) -> None:
     stand = large
     names = [f"{pool}-{number}" for pool, count in MANY.items() for number in range(count)]
     assert len(names) == 100
     stand.create(*(_pod(stand, name, name.partition("-")[0]) for name in names))
-    stand.running(*names, limit=400)
+    stand.running(*names, limit=800)
     witness.saw(stand, *names)
     try:
-        stand.node.kubectl("drain", files.NODE, "--force", "--grace-period=1", "--timeout=300s", limit=320)
+        stand.node.kubectl("drain", files.NODE, "--force", "--grace-period=1", "--timeout=800s", limit=820)
     finally:
         stand.node.kubectl("uncordon", files.NODE)
     assert stand.api.list("Pod") == []
@@ -119,4 +119,4 @@ def _runtime(case: Case, method: str, sandbox: str) -> None:
     socket = case.node.spaces.path("/run/containerd/containerd.sock")
     with grpc.insecure_channel(f"unix:{socket}") as channel:
         call = channel.unary_unary(f"/runtime.v1.RuntimeService/{method}", bytes, bytes)
-        call(b"\x0a" + bytes([len(sandbox)]) + sandbox.encode(), timeout=30)
+        call(b"\x0a" + bytes([len(sandbox)]) + sandbox.encode(), timeout=120)

@@ -134,7 +134,7 @@ def test_neither_a_question_nor_its_answer_can_be_changed(
 def test_answers_are_deleted_after_an_hour(case: Case, controller: Controller, requests: Requests) -> None:
     assert controller.terminate() == 0
     old, new = (requests.ask(driver=DRIVER) for _ in range(2))
-    for request, minutes in ((old, 61), (new, 58)):
+    for request, minutes in ((old, 61), (new, 50)):
         path = f"{requests.path}/{request['metadata']['name']}/status"
         case.api.request("PATCH", path, {"status": _answered(minutes)}, content="application/merge-patch+json")
     # It looks for them when it starts, and every ten minutes.

@@ -27,7 +27,6 @@ def requests(case: Case) -> Iterator[Requests]:
     requests.close()
 
 
-@pytest.mark.timeout(600)
 def test_the_clusters_controller_the_library_and_the_command_say_the_same(case: Case, requests: Requests) -> None:
     met: set[str] = set()
     for number in WORLDS:

@@ -41,7 +41,8 @@ def test_a_device_that_left_its_pod_is_told_no_longer(case: Case) -> None:
     case.delete("red")
     case.until(lambda: not case.rows(), "the device is free")
     assert case.agent.status()["pendingStatus"] == 0
-    assert entries(case.claim("nic")) == []
+    # They go with the allocation, which the cluster takes back once it has seen the pod's end.
+    case.until(lambda: not entries(case.claim("nic")), "the status says nothing of the device")
 
 
 def test_shares_of_one_device_have_entries_of_their_own_with_what_they_consume(case: Case) -> None:
@@ -103,16 +104,14 @@ def test_the_status_is_told_too_where_parameters_were_not_sent_in_canonical_form
     case.until(lambda: attached(case.claim("nic")), "the status says that the device is attached")
     case.delete("red")
     case.until(lambda: not case.rows(), "the device is free")
-    assert entries(case.claim("nic")) == []
+    case.until(lambda: not entries(case.claim("nic")), "the status says nothing of the device")
 
 
 def test_an_event_tells_why_a_pod_waits(case: Case) -> None:
     case.create(claim("nic", request("net", "lab")), pod("first", of_claim("nic")))
     case.running("first")
     case.create(pod("second", of_claim("nic")))
-    event = case.event("second", "DeviceNotAttached")
-    assert "test-" in event["message"]
-    assert f"{case.namespace}/first" in event["message"]
+    event = case.event("second", "DeviceNotAttached", f"{case.namespace}/first")
     assert event["type"] == "Warning"
     assert event["involvedObject"]["uid"] == case.pod("second")["metadata"]["uid"]
     assert event["source"] == {"component": DRIVER, "host": files.NODE}
@@ -121,8 +120,7 @@ def test_an_event_tells_why_a_pod_waits(case: Case) -> None:
 def test_parameters_that_cannot_be_are_refused_with_their_path_where_the_user_looks(case: Case) -> None:
     case.create(claim("nic", request("net", "lab"), config=[config({"podIfName": "net1", "mtuu": 9000})]))
     case.create(pod("red", of_claim("nic")))
-    event = case.event("red", "FailedPrepareDynamicResources")
-    assert "mtuu" in event["message"]
+    case.event("red", "FailedPrepareDynamicResources", "mtuu")
     assert case.rows() == []
 
 
@@ -165,5 +163,5 @@ def pod_resources(case: Case, name: str) -> list[podresources_pb2.DynamicResourc
             request_serializer=podresources_pb2.GetPodResourcesRequest.SerializeToString,
             response_deserializer=podresources_pb2.GetPodResourcesResponse.FromString,
         )
-        answer = get(asked, timeout=10)
+        answer = get(asked, timeout=60)
     return [each for inside in answer.pod_resources.containers for each in inside.dynamic_resources]

@@ -154,11 +154,6 @@ def restarts(case: Case, name: str) -> int:
     return int(container(case.pod(name)).get("restartCount", 0))
 
 
-def running_pods(case: Case) -> list[str]:
-    """Name the pods whose container runs."""
-    return [pod["metadata"]["name"] for pod in case.api.list("Pod") if "running" in container(pod).get("state", {})]
-
-
 def pod_of(case: Case, job: str, *, but: str = "") -> str:
     """Name the pod of a job, once it has one; ``but``: another than that."""
     label, field = f"batch.kubernetes.io/job-name={job}", f"metadata.name!={but}"

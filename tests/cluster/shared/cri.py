@@ -117,6 +117,6 @@ class Cri:
             response_deserializer=_MESSAGES[f"{method}Response"].FromString,
         )
         try:
-            return ask(_MESSAGES[f"{method}Request"](**fields), timeout=60, wait_for_ready=True)
+            return ask(_MESSAGES[f"{method}Request"](**fields), timeout=120, wait_for_ready=True)
         except grpc.RpcError as error:
             raise Refused(error.details()) from error

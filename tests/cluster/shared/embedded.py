@@ -35,17 +35,17 @@ def embedded(bookmarks: float = 0.2) -> Iterator[Wire]:
         loop.call_soon_threadsafe(server.compact)
 
     try:
-        asyncio.run_coroutine_threadsafe(server.start(), loop).result(10)
+        asyncio.run_coroutine_threadsafe(server.start(), loop).result(60)
         host = urlsplit(server.url)
         wire = Wire(
-            lambda: http.client.HTTPConnection(host.hostname or "", host.port, timeout=30),
+            lambda: http.client.HTTPConnection(host.hostname or "", host.port, timeout=60),
             forget=forget,
         )
         try:
             yield wire
         finally:
             wire.close()
-        asyncio.run_coroutine_threadsafe(server.stop(), loop).result(10)
+        asyncio.run_coroutine_threadsafe(server.stop(), loop).result(60)
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()

@@ -62,7 +62,8 @@ class Driver:
         registry = self.kubelet.root / "plugins_registry"
         reached = self.kubelet.reach(registry) / (socket or f"{self.name}-reg.sock")
         self.endpoint = self.endpoint or str(self._folder() / "dra.sock")
-        with _server(reached, {_SERVICE: self._handlers()}), self._served():
+        # The kubelet connects to the driver as soon as it knows of it.
+        with self._served(), _server(reached, {_SERVICE: self._handlers()}):
             yield
 
     def services(self) -> dict[str, Handlers]:
@@ -115,11 +116,11 @@ def fake() -> Iterator[Kubelet]:
         slices[:] = [name for name in slices if driver not in (None, name)]
 
     def run(work: Coroutine[Any, Any, None]) -> None:
-        asyncio.run_coroutine_threadsafe(work, loop).result(30)
+        asyncio.run_coroutine_threadsafe(work, loop).result(60)
 
     pods = FakePods(run)
     with tempfile.TemporaryDirectory(prefix="kubelet-", dir="/tmp") as folder:
-        timings = Timings(reconcile=0.1, wipe=3.0, health_retry=0.5)  # what follows what is judged, not how soon
+        timings = Timings(reconcile=0.1, wipe=10.0, health_retry=0.5)  # what follows what is judged, not how soon
         kubelet = FakeKubelet(Path(folder), files.NODE, SystemClock(), pods.read, wipe=wipe, timings=timings)
         pods.kubelet = kubelet
         run(kubelet.start())

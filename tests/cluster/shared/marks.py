@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import queue
 import threading
 import time
@@ -40,7 +41,8 @@ class Marks:
     def _follow(self) -> None:
         query = {**_NOBODY, "resourceVersion": str(self.begun), "allowWatchBookmarks": "true"}
         # The server, or the node with it, may end before the watch does.
-        with contextlib.suppress(OSError, ValueError), self._server.watch(SLICES, _PATIENCE, **query) as events:
+        ended = (OSError, ValueError, http.client.HTTPException)
+        with contextlib.suppress(*ended), self._server.watch(SLICES, _PATIENCE, **query) as events:
             for kind, obj in events:
                 if kind == "BOOKMARK":
                     version = int(obj["metadata"]["resourceVersion"])

@@ -34,7 +34,7 @@ EVENTS = {
     "StopPodSandbox": pb.STOP_POD_SANDBOX,
     "RemovePodSandbox": pb.REMOVE_POD_SANDBOX,
 }
-_PATIENCE = 30.0
+_PATIENCE = 60.0
 
 
 class Plugin:

@@ -21,7 +21,7 @@ def real(node: Node, token: str = "admin") -> Iterator[Wire]:
         host = urlsplit(files.SERVER)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.load_verify_locations(parts.authority(node.disk))
-        connection = http.client.HTTPSConnection(host.hostname or "", host.port, timeout=30, context=context)
+        connection = http.client.HTTPSConnection(host.hostname or "", host.port, timeout=60, context=context)
         with node.spaces.network():
             connection.connect()
         return connection

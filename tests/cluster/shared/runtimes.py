@@ -93,7 +93,7 @@ class FakeSide(Runtime):
     def wait(self, work: Coroutine[Any, Any, T]) -> T:
         """Have it do something, and give what comes of it."""
         try:
-            return asyncio.run_coroutine_threadsafe(work, self._loop).result(60)
+            return asyncio.run_coroutine_threadsafe(work, self._loop).result(120)
         except (SandboxError, CreateContainerError) as error:
             raise Refused(str(error)) from error
 

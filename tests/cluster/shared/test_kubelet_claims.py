@@ -101,7 +101,7 @@ def test_a_refusal_is_told_of_the_pod_and_tried_again(driver: Preparing, pods: P
     assert not pods.prepared(pod)
     del driver.answers[claim.name]
     pods.look(pod)
-    until(lambda: pods.prepared(pod), "the pod starts", 150)
+    until(lambda: pods.prepared(pod), "the pod starts")
     ended(pods, pod)
     assert driver.of(UNPREPARE) == [(claim,)]
 
@@ -144,10 +144,10 @@ def test_an_unprepare_that_fails_is_tried_again_and_the_pod_stays_until_then(dri
     pod = started(pods, claim)
     driver.faults[claim.name] = "still busy"
     pods.stop(pod)
-    until(lambda: len(driver.of(UNPREPARE)) >= 2, "unprepare is tried again", 150)
+    until(lambda: len(driver.of(UNPREPARE)) >= 2, "unprepare is tried again")
     assert not pods.gone(pod)
     driver.faults.clear()
-    until(lambda: pods.gone(pod), "the pod is gone", 150)
+    until(lambda: pods.gone(pod), "the pod is gone")
 
 
 def test_a_new_sandbox_asks_again_only_after_the_kubelet_has_started_anew(driver: Preparing, pods: Pods) -> None:
@@ -160,7 +160,7 @@ def test_a_new_sandbox_asks_again_only_after_the_kubelet_has_started_anew(driver
     driver.kubelet.restart()
     until(lambda: len(driver.told) == 2, "the driver is registered again")
     pods.new_sandbox(pod)
-    until(lambda: driver.of(PREPARE).count((claim,)) == 2, "the claim is prepared again", 150)
+    until(lambda: driver.of(PREPARE).count((claim,)) == 2, "the claim is prepared again")
     ended(pods, pod, other)
 
 
@@ -187,6 +187,6 @@ def test_a_container_is_made_with_the_ids_of_the_requests_that_it_names(driver: 
     pod = pods.start(claim, containers=[("all", [(claim, "")]), ("some", [(claim, "back")])])
     wanted = {"all": "a guard b c", "some": "b c"}
     for container, names in wanted.items():
-        until(lambda container=container: pods.ids(pod, container), f"{container} is made")  # type: ignore[misc]  # mypy cannot infer it
-        assert pods.ids(pod, container) == [f"{kind}={name}" for name in names.split()]
+        ids = until(lambda container=container: pods.ids(pod, container), f"{container} is made")  # type: ignore[misc]  # mypy cannot infer it
+        assert ids == [f"{kind}={name}" for name in names.split()]
     ended(pods, pod)

@@ -29,7 +29,7 @@ def ask(kubelet: Kubelet, method: str, request: Any, answer: Any) -> Any:
         call = channel.unary_unary(
             f"/v1.PodResourcesLister/{method}", lambda it: it.SerializeToString(), answer.FromString
         )
-        return call(request, timeout=30, wait_for_ready=True)
+        return call(request, timeout=60, wait_for_ready=True)
 
 
 def told(pod: Any) -> dict[str, list[tuple[str, str, list[tuple[str, list[str]]]]]]:

@@ -103,7 +103,7 @@ class Wire:
         return self.ask("PATCH", path, body, content=APPLY, fieldManager=manager, force="true", **query)
 
     @contextlib.contextmanager
-    def watch(self, path: str, limit: float = 30.0, **query: str) -> Iterator[Iterator[tuple[str, JsonObject]]]:
+    def watch(self, path: str, limit: float = 60.0, **query: str) -> Iterator[Iterator[tuple[str, JsonObject]]]:
         """Follow a collection for as long as the context lasts; ``limit`` is how long it may be silent, in seconds.
 
         Gives type and object of each event. It begins before the context's body does.
