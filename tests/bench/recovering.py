@@ -78,7 +78,9 @@ async def _recover(bench: BenchNode) -> float:
     try:
         if len(ledger.allocations()) != ROWS:
             raise NotMeasured(f"the ledger has {len(ledger.allocations())} rows instead of {ROWS}")
-        recovering = Recovering(outside.parts(ledger, hooks, bench.node.name, lambda: None, lambda _: None))
+        recovering = Recovering(
+            outside.parts(ledger, hooks, bench.node.name, lambda: None, lambda _: None, lambda _: None)
+        )
         began = time.perf_counter()
         await recovering.recover()
         return time.perf_counter() - began
