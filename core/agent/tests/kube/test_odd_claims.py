@@ -30,7 +30,7 @@ from .statusclaims import DRIVER, OTHER, device, result
 
 CLAIMS = "/apis/resource.k8s.io/v1/resourceclaims"
 PLACE = "@opaque@"
-DEEP = [b'{"a":' * depth + b"1" + b"}" * depth for depth in (1000, 2500, 1600)]
+DEEP = [b'{"a":' * depth + b"1" + b"}" * depth for depth in (1000, 2500, 1600, LEVELS)]
 ODD = {
     "half of a surrogate pair": rb'{"a":"\ud800"}',
     "another half, not at the end": rb'{"\udc00b":1}',
