@@ -12,18 +12,35 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "dragoman-example"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+EXAMPLE = DOCS / "examples" / "dragoman-example"
+_FILE = r"^`([^`\n]+)`:\n\n<!-- generated: [^\n]+ -->\n\n```\w+\n(.*?)^```$"
+
+
+def written(folder: Path) -> Path:
+    """Make what a reader of the page has: the files that it shows, under the names that it gives them, and no other."""
+    for name, text in re.findall(_FILE, (DOCS / "writing-a-manager.md").read_text("utf-8"), re.DOTALL | re.MULTILINE):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, "utf-8")
+    return folder
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Install the example beside this environment; give the variables with which Python finds it."""
     folder = tmp_path_factory.mktemp("example")
-    source = shutil.copytree(EXAMPLE, folder / "source")
+    source = written(folder / "source")
     options = ("--quiet", "--no-index", "--no-deps", "--no-build-isolation", "--target", str(folder / "installed"))
     pip = (sys.executable, "-m", "pip", "install", *options, str(source))
     subprocess.run(pip, check=True, capture_output=True, env={**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"})
     return {**os.environ, "PYTHONPATH": str(folder / "installed")}
+
+
+def test_the_page_shows_every_file_of_the_example(tmp_path: Path) -> None:
+    written(tmp_path)
+
+    made, there = ({each.relative_to(folder) for each in folder.rglob("*.*")} for folder in (tmp_path, EXAMPLE))
+    assert made == {each for each in there if "__pycache__" not in each.parts}
 
 
 def test_it_is_one_module_of_at_most_sixty_lines() -> None:
