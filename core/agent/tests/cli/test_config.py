@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.cli.main import main
-from dragoman.settings import check_file
+from dragoman.settings import SettingsError, check_file
 
 
 @pytest.fixture
@@ -141,6 +141,33 @@ def test_check_takes_a_whole_node_config(tmp_path: Path) -> None:
     result = check(path)
     assert result.exit_code == 1
     assert result.stdout.startswith(f"{path}: nri.index: ")
+
+
+@pytest.mark.parametrize(
+    "second", ["driverName: net.example.com", "kind: NodeConfig\nspec: {}", "kind: DeviceClass\nmetadata: {name: c}"]
+)
+def test_check_says_of_settings_in_several_documents_what_the_agent_says(tmp_path: Path, second: str) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text(f"---\nnri: {{index: '10'}}\n---\n{second}\n---\n")
+    with pytest.raises(SettingsError) as refused:
+        check_file(path)
+    result = check(path)
+    assert (result.exit_code, result.stdout) == (1, f"{refused.value.faults[0]}\n")
+    assert "must hold one document, holds 2" in result.stdout
+
+
+def test_check_takes_one_document_among_empty_ones_as_the_agent_does(tmp_path: Path) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text("---\n---\nnri: {index: '10'}\n---\n")
+    assert check_file(path).settings.nri.index == "10"
+    result = check(path)
+    assert (result.exit_code, result.stderr.splitlines()[-1]) == (0, "1 checked, 0 faults")
+
+
+def test_check_takes_a_node_config_among_manifests(tmp_path: Path) -> None:
+    path = manifest(tmp_path / "m.yaml", f"{CLAIM}---\nkind: NodeConfig\nspec: {{}}\n---{CLASS}", "{mtu: 1400}")
+    result = check(path)
+    assert (result.exit_code, result.stdout) == (0, "")
 
 
 CLAIM = """

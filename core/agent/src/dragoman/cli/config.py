@@ -17,7 +17,7 @@ from dragoman.plugins.sections import Sections
 from dragoman.schema.types import dotted
 from dragoman.settings import LayeredFault, Loaded, Settings, SettingsError
 from dragoman.settings.environment import SECTIONS
-from dragoman.settings.files import KIND, documents, spec
+from dragoman.settings.files import KIND, check_single, documents, spec
 from dragoman.settings.layers import Layer, walk
 from dragoman.settings.loading import DEFAULTS, check
 from dragoman_hookspecs import Descriptor, Fault, InvalidConfig
@@ -87,12 +87,14 @@ class _Checker:
     def read(self, path: Path) -> None:
         """Check a file's settings and note its manifests."""
         try:
-            found = documents(path)
+            found = documents(path) or [{}]
         except SettingsError as error:
             self.faults += error.faults
             return
-        for document in found or [{}]:
-            if not isinstance(document, Mapping) or document.get("kind") is None:
+        if any(map(_is_bare, found)) or all(document["kind"] == KIND for document in found):
+            self._single(str(path), found)
+        for document in found:
+            if _is_bare(document):
                 self._settings(str(path), document)
                 continue
             for each in manifests.objects(document):
@@ -121,10 +123,16 @@ class _Checker:
         else:
             self.notes.append(f"{path}: {manifests.title(found)} is not checked: it holds no parameters")
 
+    def _single(self, path: str, found: Sequence[Any]) -> None:
+        try:
+            check_single(found, path)
+        except SettingsError as error:
+            self.faults += error.faults
+
     def _settings(self, path: str, document: Any) -> None:
         self.checked += 1
         try:
-            layer = Layer(path, spec({} if document is None else document, path))
+            layer = Layer(path, spec(document, path))
         except SettingsError as error:
             self.faults += error.faults
             return
@@ -148,6 +156,11 @@ class _Checker:
         for path, key in sections.paths():
             if key not in known[path.partition(".")[0]]:
                 self.notes.append(f"{path} is not checked: no plugin with this settings key is installed here")
+
+
+def _is_bare(document: Any) -> bool:
+    """Tell settings that stand alone from objects of Kubernetes, of which a file may hold many."""
+    return not isinstance(document, Mapping) or document.get("kind") is None
 
 
 def _sections_alone(layer: Layer) -> Loaded:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,12 @@ KIND = "NodeConfig"
 
 
 def documents(path: Path, *, required: bool = True) -> list[Any]:
-    """Read all documents of a YAML file; none of one that is absent and not ``required``.
+    """Read all documents of a YAML file that are not empty; none of one that is absent and not ``required``.
 
     Raises ``SettingsError`` that names file and line.
     """
     try:
-        return parse(path.read_bytes())
+        return [document for document in parse(path.read_bytes()) if document is not None]
     except OSError as error:
         if isinstance(error, FileNotFoundError) and not required:
             return []
@@ -34,10 +34,15 @@ def settings(path: Path, *, required: bool = True) -> JsonObject:
 
     Raises ``SettingsError`` that names file and line.
     """
-    found = [document for document in documents(path, required=required) if document is not None]
-    if len(found) > 1:
-        raise SettingsError.of_layer(str(path), f"must hold one document, holds {len(found)}")
+    found = documents(path, required=required)
+    check_single(found, str(path))
     return spec(found[0], str(path)) if found else {}
+
+
+def check_single(found: Sequence[Any], layer: str) -> None:
+    """Raise ``SettingsError`` where a settings file holds several documents."""
+    if len(found) > 1:
+        raise SettingsError.of_layer(layer, f"must hold one document, holds {len(found)}")
 
 
 def spec(document: Any, layer: str) -> JsonObject:
