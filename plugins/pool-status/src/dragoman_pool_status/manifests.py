@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-import msgspec
-
-from dragoman_allocator.objects import DeviceTaintRule, ResourceClaim
+from dragoman_allocator import conversion
+from dragoman_allocator.decode import decode, reading
+from dragoman_allocator.errors import InvalidInput, InvalidMember
+from dragoman_allocator.objects import DeviceTaintRule, ResourceClaim, ResourceSlice
 from dragoman_allocator.pool_status import LeanSlice
 from dragoman_hookspecs import JsonObject
 from dragoman_kit import manifests
 from dragoman_kit.manifests import Unreadable
 from dragoman_pool_status.objects import Objects
-
-_MISSHAPEN: Final = (msgspec.MsgspecError, TypeError, AttributeError, OverflowError, RecursionError)
+from dragoman_pool_status.reading import read as read_one
 
 
 def read(files: Sequence[Path]) -> Objects:
@@ -24,29 +25,34 @@ def read(files: Sequence[Path]) -> Objects:
     for each in manifests.read(files):
         try:
             _add(each.body, objects)
-        except _MISSHAPEN as error:
-            raise Unreadable(f"{each.source} is no {each.body.get('kind')}: {error}") from error
+        except InvalidInput as error:
+            raise Unreadable(f"{each.source}: {_title(each.body)}: {error}") from error
     return objects
 
 
 def _add(body: JsonObject, objects: Objects) -> None:
-    if not str(body.get("apiVersion")).startswith("resource.k8s.io/"):
+    if not str(body.get("apiVersion")).startswith(f"{conversion.GROUP}/"):
         return
     match body.get("kind"):
         case "ResourceSlice":
-            objects.slices.append(_decoded(_flat(body), LeanSlice))
+            objects.slices.append(_slice(body))
         case "ResourceClaim":
-            objects.whole_claims.append(_decoded(body, ResourceClaim))
+            objects.whole_claims.append(decode(ResourceClaim, body, defaults=False))
         case "DeviceTaintRule":
-            objects.rules.append(_decoded(body, DeviceTaintRule))
+            objects.rules.append(decode(DeviceTaintRule, body, defaults=False))
 
 
-def _flat(body: JsonObject) -> JsonObject:
-    """Bring a slice of v1beta1, whose devices wrap all but their name in ``basic``, into the later shape."""
-    spec = body.get("spec") or {}
-    devices = [{**device, **(device.get("basic") or {})} for device in spec.get("devices") or ()]
-    return {**body, "spec": {**spec, "devices": devices}} if devices else body
+def _slice(body: Any) -> LeanSlice:
+    """Read as much of a slice as pools need, in the shape of v1. Raises ``InvalidMember``."""
+    version = body["apiVersion"]
+    if version not in conversion.VERSIONS:
+        raise InvalidMember(f"{version} is not known, only {', '.join(sorted(conversion.VERSIONS))}", "apiVersion")
+    if version == conversion.OLD_SHAPE:
+        body = conversion.to_v1(ResourceSlice, body)
+    return reading(partial(read_one, kind=LeanSlice), body)
 
 
-def _decoded(body: JsonObject, kind: type[Any]) -> Any:
-    return msgspec.json.decode(msgspec.json.encode(body), type=kind)
+def _title(body: JsonObject) -> str:
+    metadata = body.get("metadata")
+    names = [metadata.get(key) for key in ("namespace", "name")] if isinstance(metadata, dict) else []
+    return f"{body['kind']} {'/'.join(str(name) for name in names if name)}".rstrip()

@@ -144,10 +144,31 @@ class TestManifests:
         [
             ("a: [", r"dump\.yaml, document 1 cannot be read: "),
             ("- 1", r"dump\.yaml, document 1 is a list where an object of the API is expected"),
-            ("{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, spec: 3}", r"document 1 is no ResourceSlice: "),
+            ("{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, spec: 3}", r"document 1: ResourceSlice: spec: "),
             (
-                "{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, spec: {devices: 3}}",
-                r"document 1 is no ResourceSlice: ",
+                "{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: s1}, spec: {driver: 3}}",
+                r"dump\.yaml, document 1: ResourceSlice s1: spec\.driver: expected str, got int$",
+            ),
+            (
+                "{apiVersion: resource.k8s.io/v1beta1, kind: ResourceSlice, metadata: 7, spec: {devices: [3]}}",
+                r"document 1: ResourceSlice: spec\.devices\[0\]: ",
+            ),
+            (
+                "{apiVersion: resource.k8s.io/v1alpha9, kind: ResourceSlice, metadata: {name: s1}}",
+                r"document 1: ResourceSlice s1: apiVersion: resource\.k8s\.io/v1alpha9 is not known, only .*v1beta2",
+            ),
+            (
+                "{apiVersion: resource.k8s.io/v1alpha9, kind: ResourceClaim, metadata: {name: c, namespace: n}}",
+                r"document 1: ResourceClaim n/c: apiVersion: resource\.k8s\.io/v1alpha9 is not known",
+            ),
+            (
+                "{apiVersion: resource.k8s.io/v1alpha9, kind: DeviceTaintRule, metadata: {name: t}}",
+                r"document 1: DeviceTaintRule t: apiVersion: resource\.k8s\.io/v1alpha9 is not known",
+            ),
+            (
+                "{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: s1}, "
+                "spec: {pool: {generation: 9999999999999999999999}}}",
+                r"ResourceSlice s1: ",
             ),
             ("{kind: List, items: 3}", r"dump\.yaml, document 1: items is a int where a list is expected"),
             (
