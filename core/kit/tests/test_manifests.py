@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman_kit.manifests import Manifest, Unreadable, parse, read
+from dragoman_kit.manifests import Manifest, Unreadable, none_of, parse, read
 
 
 def body(text: str) -> object:
@@ -134,3 +134,12 @@ def test_any_text_is_read_or_refused(text: bytes) -> None:
         return
     for manifest in found:
         json.dumps(manifest.body, allow_nan=False)
+
+
+def test_files_without_what_is_read_are_told_with_what_they_hold_and_what_to_give() -> None:
+    kinds = ("ResourceSlice", "ResourceClaim")
+    assert str(none_of([Path("a"), Path("b.yaml")], kinds, ["Pod", "ConfigMap", "Pod"])) == (
+        "a, b.yaml: read, but no ResourceSlice or ResourceClaim is in it, only ConfigMap and Pod: "
+        "give manifests of a cluster, as kubectl get -o yaml writes them"
+    )
+    assert "is in it, nor any other object: give" in str(none_of([Path("a")], kinds, []))

@@ -167,7 +167,9 @@ def test_many_nodes_give_the_same_answer_from_several_processes() -> None:
     nodes = [node(f"n{i}") for i in range(8)]
     slices = [slice_(device(f"d{i}"), name=f"s{i}", of=f"n{i}") for i in range(0, 8, 2)]
     manifests = [Manifest("test", each) for each in [*nodes, NIC, *slices, claim()]]
-    store = Store.of(manifests, "default")
+    store = Store()
+    for manifest in manifests:
+        store.add(manifest, "default")
     world = World.of(store, Features(), datetime(2026, 1, 1, tzinfo=UTC))
     trying = Trying(world, subject(world, store, Key("ResourceClaim", "default", "mine"), new=False), nearest=None)
     alone, together = at_all(trying, devices=0), at_all(trying, devices=10**9)
@@ -225,3 +227,19 @@ def test_names_from_the_cluster_do_not_drive_the_terminal(tmp_path: Path) -> Non
     shown = run("claim/theirs", "-f", tmp_path).stdout
     assert "\x1b" not in shown
     assert "r\\x1b[2J" in shown
+
+
+@pytest.mark.parametrize("text", [None, "", "{kind: ConfigMap, apiVersion: v1}", "{kind: List, items: []}"])
+def test_manifests_without_any_object_that_is_read_are_refused(tmp_path: Path, text: str | None) -> None:
+    dump = tmp_path / "dump"
+    dump.mkdir()
+    if text is not None:
+        (dump / "w.yaml").write_text(text)
+    world = save(tmp_path / "world.yaml", *ONE, claim())
+    for result in (run("-f", dump), run("claim/mine", "-f", world, "--what-if", dump)):
+        assert result.exit_code == 1
+        assert str(result.exception).startswith(f"{dump}: read, but no DeviceClass, DeviceTaintRule, Namespace, ")
+
+
+def test_without_a_cluster_the_error_names_what_else_can_be_given() -> None:
+    assert str(run().exception) == "no cluster in this test; or give a cluster's manifests with -f"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -51,6 +51,23 @@ def parse(text: bytes, source: str) -> Iterator[Manifest]:
     except (ValueError, yaml.YAMLError, RecursionError) as error:
         what = "it is nested too deeply" if isinstance(error, RecursionError) else " ".join(str(error).split())
         raise Unreadable(f"{source}, document {number + 1} cannot be read: {what}") from error
+
+
+def none_of(given: Iterable[Path], kinds: Sequence[str], seen: Collection[str]) -> Unreadable:
+    """Give the error for files that hold no object of these kinds; ``seen``: the kinds of all that they hold.
+
+    Without it a mistyped path would look like a cluster where all is well.
+    """
+    others = f", only {_listed(sorted(set(seen)), 'and')}" if seen else ", nor any other object"
+    return Unreadable(
+        f"{', '.join(map(str, given))}: read, but no {_listed(kinds, 'or')} is in it{others}: "
+        "give manifests of a cluster, as kubectl get -o yaml writes them"
+    )
+
+
+def _listed(names: Sequence[str], word: str) -> str:
+    *first, last = names
+    return f"{', '.join(first)} {word} {last}" if first else last
 
 
 def _files(given: Iterable[Path]) -> Iterator[Path]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -17,10 +17,10 @@ from dragoman_explain.explaining import explain
 from dragoman_explain.live import Live
 from dragoman_explain.release import features
 from dragoman_explain.report import Report, State
-from dragoman_explain.store import Key, Misused, Store, Unusable, key_of
+from dragoman_explain.store import KINDS, Key, Misused, Store, Unusable, key_of
 from dragoman_explain.subjects import FINISHED
 from dragoman_explain.world import World
-from dragoman_hookspecs import Cluster, Connect
+from dragoman_hookspecs import Cluster, Connect, DragomanError
 from dragoman_kit import manifests
 from dragoman_kit.manifests import Manifest
 
@@ -126,7 +126,9 @@ def _from_file(asked: _Asked, text: str, namespace: str) -> None:
 def _read(question: Question, asked: _Asked, connect: Connect) -> tuple[Features, Store]:
     if question.files:
         gates = features(question.release, question.gates)
-        return gates, Store.of(manifests.read(question.files), question.home)
+        store = Store()
+        _fill(store, question.files, question.home)
+        return gates, store
     with _cluster(question, connect) as cluster:
         live = Live.of(cluster)
         gates = features(question.release or live.release(), question.gates)
@@ -135,16 +137,34 @@ def _read(question: Question, asked: _Asked, connect: Connect) -> tuple[Features
         return gates, live.store(None if everything else sorted({key.namespace for key in named if key.namespace}))
 
 
-def _cluster(question: Question, connect: Connect) -> AbstractContextManager[Cluster]:
-    return connect(question.kubeconfig, question.context, question.request_timeout)
+def _fill(store: Store, files: Sequence[Path], namespace: str) -> set[Key]:
+    """Add what files hold; give what was added. Raises ``DragomanError`` where that is nothing."""
+    added, seen = set(), set()
+    for manifest in manifests.read(files):
+        key = store.add(manifest, namespace)
+        seen.add(str(manifest.body["kind"]))
+        if key is not None:
+            added.add(key)
+    if files and not added:
+        raise manifests.none_of(files, sorted(KINDS), seen)
+    return added
+
+
+@contextmanager
+def _cluster(question: Question, connect: Connect) -> Iterator[Cluster]:
+    with ExitStack() as stack:
+        try:
+            cluster = stack.enter_context(connect(question.kubeconfig, question.context, question.request_timeout))
+        except DragomanError as error:
+            raise Unusable(f"{error}; or give a cluster's manifests with -f") from error
+        yield cluster
 
 
 def _change(question: Question, store: Store) -> set[Key]:
     """Make the changes of ``--without`` and ``--what-if``; give what was added."""
     for text in question.without:
         store.remove(naming.parse(text, question.home))
-    added = (store.add(manifest, question.home) for manifest in manifests.read(question.what_if))
-    return {key for key in added if key is not None}
+    return _fill(store, question.what_if, question.home)
 
 
 def _pending(world: World, namespace: str | None) -> list[Key]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from dragoman_hookspecs import DragomanError, JsonObject
 from dragoman_kit.manifests import Manifest
@@ -40,16 +40,11 @@ class Store:
 
     objects: dict[Key, Manifest] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, manifests: Iterable[Manifest], namespace: str) -> Self:
-        """Take manifests; ``namespace`` is that of objects which name none. Raises ``Unusable``."""
-        store = cls()
-        for manifest in manifests:
-            store.add(manifest, namespace)
-        return store
-
     def add(self, manifest: Manifest, namespace: str) -> Key | None:
-        """Add or replace an object; None where its kind does not matter. Raises ``Unusable``."""
+        """Add or replace an object, of this ``namespace`` if it names none; None where its kind does not matter.
+
+        Raises ``Unusable``.
+        """
         key = key_of(manifest, namespace)
         if key is not None:
             self.objects[key] = Manifest(manifest.source, _placed(manifest.body, key))

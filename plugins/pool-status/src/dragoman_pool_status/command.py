@@ -51,6 +51,8 @@ def command(connect: Connect) -> click.Command:
 
         report = show.report(show.Question(**given), connect)
         click.echo(report.json() if output == "json" else report.table())
+        if report.note:
+            click.echo(f"Note: {report.note}", err=True)
 
     return pools
 

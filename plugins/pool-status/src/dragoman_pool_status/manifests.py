@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from dragoman_allocator import conversion
 from dragoman_allocator.decode import decode, reading
@@ -18,15 +18,20 @@ from dragoman_kit.manifests import Unreadable
 from dragoman_pool_status.objects import Objects
 from dragoman_pool_status.reading import read as read_one
 
+KINDS: Final = ("DeviceTaintRule", "ResourceClaim", "ResourceSlice")
+
 
 def read(files: Sequence[Path]) -> Objects:
-    """Read what is given; other kinds of resource are left aside. Raises ``Unreadable``."""
-    objects = Objects()
+    """Read what is given; other kinds of resource are left aside. Raises ``Unreadable``, for files without any too."""
+    objects, seen = Objects(), set()
     for each in manifests.read(files):
+        seen.add(str(each.body.get("kind", "what has no kind")))
         try:
             _add(each.body, objects)
         except InvalidInput as error:
             raise Unreadable(f"{each.source}: {_title(each.body)}: {error}") from error
+    if not (objects.slices or objects.claims or objects.rules):
+        raise manifests.none_of(files, KINDS, seen)
     return objects
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -18,10 +19,14 @@ from dragoman_allocator.pool_status import Holder, Selection, describe, holders
 from dragoman_hookspecs import Connect, DragomanError
 from dragoman_pool_status import live, manifests
 from dragoman_pool_status.objects import Objects
-from dragoman_pool_status.table import table
+from dragoman_pool_status.table import printable, table
 
 Evictions: TypeAlias = Mapping[tuple[str, str, str, str], Cause]
 """By claim (``namespace/name``), driver, pool and device."""
+
+
+class NoCluster(DragomanError):
+    """No cluster could be reached."""
 
 
 class NoEvictions(DragomanError):
@@ -44,11 +49,15 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Pools by driver and name, and who holds their devices, and for how long, where that was asked."""
+    """Pools by driver and name, and who holds their devices, and for how long, where that was asked.
+
+    ``note``: why there are none.
+    """
 
     pools: Sequence[PoolStatus]
     holders: Sequence[Sequence[Holder]] | None
     evictions: Evictions = field(default_factory=dict)
+    note: str = ""
 
     def json(self) -> str:
         """Give a list of pools as ``status.pools`` of a request has them, with ``holders`` where they were asked."""
@@ -89,6 +98,9 @@ def report(question: Question, connect: Connect) -> Report:
         default_partition_type_attribute=question.partition_attribute,
     )
     pools = describe(objects.slices, objects.claims, objects.rules, Features(), selection)[1]
+    if not pools:
+        drivers = {part.spec.driver for part in objects.slices}
+        return Report((), () if question.holders else None, note=_note(question, drivers))
     if not question.holders:
         return Report(pools, None)
     held = holders(objects.whole_claims)
@@ -125,8 +137,19 @@ def _taint(cause: Cause) -> str:
 def _objects(question: Question, connect: Connect) -> Objects:
     if question.files:
         return manifests.read(question.files)
-    with connect(question.kubeconfig, question.context, question.request_timeout) as cluster:
+    with ExitStack() as stack:
+        try:
+            cluster = stack.enter_context(connect(question.kubeconfig, question.context, question.request_timeout))
+        except DragomanError as error:
+            raise NoCluster(f"{error}; or give a cluster's manifests with -f") from error
         return live.read(cluster, holders=question.holders)
+
+
+def _note(question: Question, drivers: Collection[str]) -> str:
+    which = f" {question.pool}" if question.pool else ""
+    of = f" of driver {question.driver}" if question.driver else ""
+    there = f"pools of {', '.join(sorted(drivers))}" if drivers else "no ResourceSlices at all"
+    return printable(f"there is no pool{which}{of}; there are {there}")
 
 
 def _row(pool: PoolStatus) -> Sequence[Any]:

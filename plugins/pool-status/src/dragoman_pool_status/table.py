@@ -17,6 +17,9 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 def _cell(value: Any) -> str:
     if value is None or value == "":
         return "-"
-    text = str(value)
-    # What somebody named in the cluster must not drive the terminal.
+    return printable(str(value))
+
+
+def printable(text: str) -> str:
+    """Escape what does not show: what somebody named in the cluster must not drive the terminal."""
     return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

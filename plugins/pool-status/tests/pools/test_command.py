@@ -107,13 +107,39 @@ class TestTable:
     def test_shows_its_head_alone_where_there_are_no_pools(self) -> None:
         assert run(cluster=MemoryCluster(SLICES, CLAIMS)).startswith("DRIVER  POOL  NODE")
 
+    def test_says_where_no_pool_is_of_a_driver_and_which_drivers_have_some(self, tmp_path: Path) -> None:
+        path = manifest(tmp_path, slice_())
+        result = CliRunner().invoke(command(connecting(MemoryCluster())), ["-f", path, "--driver", "nope"])
+
+        assert result.exit_code == 0
+        assert len(result.stdout.splitlines()) == 1
+        assert result.stderr == f"Note: there is no pool of driver nope; there are pools of {DRIVER}\n"
+
+    def test_says_where_there_are_no_pools_at_all(self, tmp_path: Path) -> None:
+        words = ["-f", manifest(tmp_path, claim("a", "d1")), "--pool", "p", "-o", "json"]
+        result = CliRunner().invoke(command(connecting(MemoryCluster())), words)
+
+        assert (result.exit_code, json.loads(result.stdout)) == (0, [])
+        assert result.stderr == "Note: there is no pool p; there are no ResourceSlices at all\n"
+
     def test_writes_no_control_characters(self, tmp_path: Path) -> None:
         path = manifest(tmp_path, slice_(nodeName="n\x1b[31m"))
 
         assert "\x1b" not in run("-f", path)
+        assert "\x1b" not in run("-f", manifest(tmp_path, slice_(driver="n\x1b[31m")), "--driver", "nope")
 
 
 class TestManifests:
+    @pytest.mark.parametrize("text", [None, "", "{kind: Pod, apiVersion: v1}", "{a: 1}", "{kind: List, items: []}"])
+    def test_without_any_object_that_is_read_are_refused(self, tmp_path: Path, text: str | None) -> None:
+        if text is not None:
+            (tmp_path / "dump.yaml").write_text(text)
+
+        with pytest.raises(
+            DragomanError, match=f"^{tmp_path}: read, but no DeviceTaintRule, ResourceClaim or Resource"
+        ):
+            run("-f", str(tmp_path))
+
     def test_may_be_folders_lists_and_json(self, tmp_path: Path) -> None:
         typed: dict[str, Any] = {
             "apiVersion": "resource.k8s.io/v1",
@@ -240,4 +266,4 @@ class TestCluster:
             raise DragomanError("no access")
 
         result = CliRunner().invoke(command(nowhere), [])
-        assert str(result.exception) == "no access"
+        assert str(result.exception) == "no access; or give a cluster's manifests with -f"
