@@ -68,12 +68,14 @@ def test_a_pod_is_applied_looked_into_and_deleted_and_ctrl_c_removes_everything(
     applied = terminal.run("sandbox", "apply", "-f", str(example)).splitlines()
     assert applied == ["resourceclaimtemplate/example created", "pod/example created"]
     assert terminal.run("sandbox", "apply", "-f", "-", given=example.read_text()).splitlines() == [
-        "resourceclaimtemplate/example changed",
-        "pod/example changed",
+        "resourceclaimtemplate/example unchanged",
+        "pod/example unchanged",
     ]
     while "Running" not in (shown := terminal.run("sandbox", "get", "pods")):
         assert "Pending" in shown
     assert terminal.run("sandbox", "exec", "example", "--", *READ).strip() == "net1"
+    assert "unchanged" in terminal.run("sandbox", "apply", "-f", str(example))
+    assert "nodeName: sandbox" in terminal.run("sandbox", "get", "pod", "example", "-o", "yaml")
     assert "dummy0" in terminal.run("sandbox", "get", "claims")
     assert "default/example-nic-" in terminal.run("allocations")
     assert "uplink0" in terminal.run("sandbox", "host", "--", "ip", "-br", "link")

@@ -19,6 +19,7 @@ from dragoman_hookspecs import DragomanError, JsonObject
 from dragoman_testkit.sandbox import demo_objects, kernel, play_check
 from dragoman_testkit.sandbox.apiserver import ApiFault
 from dragoman_testkit.sandbox.node import SandboxNode, make_folder, remove_folder
+from dragoman_testkit.sandbox.play_apply import Applying
 
 KINDS: Mapping[str, Sequence[str]] = {
     "pods": ("pod", "po"),
@@ -132,6 +133,7 @@ class Requests:
 
     def __init__(self, node: SandboxNode) -> None:
         self._node = node
+        self._applying = Applying(node.api)
 
     def handlers(self) -> Mapping[str, Handler]:
         """Give the methods by name."""
@@ -194,24 +196,13 @@ class Requests:
         return f"the agent ended with code {await agent.terminate()}"
 
     def _put(self, obj: JsonObject) -> str:
-        metadata = obj["metadata"]
+        metadata, plural = obj["metadata"], _plural(obj["kind"])
+        namespace = "" if plural in _CLUSTER_WIDE else metadata.get("namespace") or "default"
         what = f"{obj['kind'].lower()}/{metadata.get('name') or metadata['generateName']}"
         try:
-            return f"{what} {self._write(obj)}"
+            return f"{what} {self._applying.write(obj, plural, namespace)}"
         except ApiFault as fault:
             raise NotThere(fault.message) from fault
-
-    def _write(self, obj: JsonObject) -> str:
-        """Create or replace an object, and tell which. Raises ``ApiFault``."""
-        try:
-            self._node.api.create(obj)
-        except ApiFault as fault:
-            if fault.reason != "AlreadyExists":
-                raise
-            namespace = {} if _plural(obj["kind"]) in _CLUSTER_WIDE else {"namespace": "default"}
-            self._node.api.update({**obj, "metadata": {**namespace, **obj["metadata"]}})
-            return "changed"
-        return "created"
 
     def _objects(self, plural: str, name: str | None) -> list[JsonObject]:
         return [obj for obj in self._node.api.list(plural) if name in (None, obj["metadata"]["name"])]
