@@ -28,6 +28,27 @@ def test_defaults_of_the_registration_are_those_of_the_source_document() -> None
     assert settings.dra_registration_max_attempts == 10
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (1_000_001, "must be 1–1000000 attempts, is 1000001"),
+        (0, "must be 1–1000000 attempts, is 0"),
+        (10**400, f"must be 1–1000000 attempts, is {10**400}"),
+    ],
+)
+def test_a_number_out_of_range_is_told_as_people_write_it(given: int, said: str) -> None:
+    assert faults({"draRegistrationMaxAttempts": given}) == {"draRegistrationMaxAttempts": said}
+
+
+@pytest.mark.parametrize(
+    ("given", "is_"), [(1e16, "10000000000000000"), (1234567.25, "1234567.25"), (601, "601"), (1e-7, "0.0000001")]
+)
+def test_seconds_out_of_range_are_told_as_people_write_them(given: float, is_: str) -> None:
+    assert faults({"draRegistrationTimeout": given}) == {
+        "draRegistrationTimeout": f"must be 0.01–600 seconds, is {is_}"
+    }
+
+
 def test_defaults_of_paths_are_those_of_kubernetes_and_the_runtimes() -> None:
     paths = Paths()
     assert paths.kubelet_root == Path("/var/lib/kubelet")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
+from decimal import Decimal
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -27,7 +28,13 @@ def refuse(findings: Iterable[Finding]) -> None:
 
 def between(value: float, low: float, high: float, unit: str) -> str | None:
     """Check a range, both ends included. Not a number (NaN) is in no range."""
-    return None if low <= value <= high else f"must be {low:g}–{high:g} {unit}, is {value:g}"
+    return None if low <= value <= high else f"must be {_plain(low)}–{_plain(high)} {unit}, is {_plain(value)}"
+
+
+def _plain(number: float) -> str:
+    """Write a number as people do: with all its digits, without an exponent."""
+    text = format(Decimal(str(number)), "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def one_of(value: str, allowed: Sequence[str]) -> str | None:
