@@ -74,6 +74,7 @@ IMPORT_FAULTS = {
     "any BaseException": ("class Odd(BaseException): pass\nraise Odd('dear me')", "Odd: dear me"),
     "no such attribute": ("other = 1", "AttributeError"),
     "not a descriptor": ("plugin = {'type': 'dict'}", "names a dict, which is no descriptor (DeviceManager, Writer"),
+    "a number": ("plugin = 3", "names an int, which is no descriptor"),
     "the class instead of a descriptor": ("plugin = Manager", "names a type, which is no descriptor"),
     "an empty tuple": ("plugin = ()", "empty tuple"),
 }

@@ -18,6 +18,16 @@ SUFFIXES: Final = (".yaml", ".yml", ".json")
 LARGEST: Final = 5_000_000
 """Values of one document with its aliases written out: what is larger was made to exhaust memory."""
 
+_KINDS: Final = {
+    dict: "an object",
+    list: "a list",
+    str: "a text",
+    bool: "a truth value",
+    int: "an integer",
+    float: "a number",
+    type(None): "null",
+}
+
 
 class Unreadable(DragomanError):
     """A manifest cannot be read."""
@@ -82,17 +92,21 @@ def _single(source: str, document: Any) -> Iterator[Manifest]:
     if document is None:
         return
     if not isinstance(document, dict):
-        raise Unreadable(f"{source} is a {type(document).__name__} where an object of the API is expected")
+        raise Unreadable(f"{source} is {_kind(document)} where an object of the API is expected")
     kind, items = document.get("kind"), document.get("items")
     if not (isinstance(kind, str) and kind.endswith("List")):
         yield Manifest(source, document)
         return
     if not isinstance(items, list | None):
-        raise Unreadable(f"{source}: items is a {type(items).__name__} where a list is expected")
+        raise Unreadable(f"{source}: items is {_kind(items)} where a list is expected")
     # Items of a typed list carry no kind of their own.
     of = {"apiVersion": document.get("apiVersion"), "kind": kind.removesuffix("List")} if kind != "List" else {}
     for number, item in enumerate(items or ()):
         yield from _single(f"{source}, item {number}", {**of, **item} if isinstance(item, dict) else item)
+
+
+def _kind(value: Any) -> str:
+    return _KINDS.get(type(value), f"a {type(value).__name__}")
 
 
 def _json(text: bytes) -> Any:
@@ -176,7 +190,7 @@ def _key(key: Any) -> str:
         return str(key).lower()
     if isinstance(key, str | int | float):
         return str(key)
-    raise ValueError(f"a key is a {type(key).__name__} where a text is expected")
+    raise ValueError(f"a key is {_kind(key)} where a text is expected")
 
 
 def _float(loader: Any, node: yaml.ScalarNode) -> float:

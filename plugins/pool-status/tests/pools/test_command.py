@@ -196,7 +196,7 @@ class TestManifests:
                 "spec: {pool: {generation: 9999999999999999999999}}}",
                 r"ResourceSlice s1: ",
             ),
-            ("{kind: List, items: 3}", r"dump\.yaml, document 1: items is a int where a list is expected"),
+            ("{kind: List, items: 3}", r"dump\.yaml, document 1: items is an integer where a list is expected"),
             (
                 "{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, status: &a {allocation: *a}}",
                 r"document 1 cannot be read: a value holds itself",

@@ -69,7 +69,9 @@ def check_descriptor(found: object) -> Descriptor:
     """Give the descriptor if it can be used, or raise ``Rejected`` with all its faults."""
     if type(found) not in KINDS:
         kinds = ", ".join(kind.__name__ for kind in KINDS)
-        raise Rejected(f"the entry point names a {type(found).__name__}, which is no descriptor ({kinds})")
+        name = type(found).__name__
+        article = "an" if name[0] in "AEIOUaeiou" else "a"
+        raise Rejected(f"the entry point names {article} {name}, which is no descriptor ({kinds})")
     assert isinstance(found, Descriptor)
     try:
         faults = list(_faults(found))
