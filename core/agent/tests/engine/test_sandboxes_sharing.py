@@ -74,7 +74,8 @@ async def test_a_second_pod_of_a_claim_waits_closed_and_follows(node: FakeNode) 
     one, two = node.sandbox(claim, "one"), node.sandbox(claim, "two")
     await run(node, one)
     await run(node, two)
-    assert "a-one" in (await gate(node, two) or "")
+    said = await gate(node, two) or ""
+    assert " waits for dummy0: device dummy0 of claim default/a is attached to pod default/a-one; " in said
     assert await gate(node, one) is None
     await node.sandboxes.stop_sandbox(one, BUDGET)
     await node.clock.settle()

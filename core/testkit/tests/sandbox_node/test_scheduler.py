@@ -117,6 +117,14 @@ def test_a_pod_is_scheduled_with_all_of_its_claims_or_none(api: ApiServer) -> No
     assert "status" not in api.get("resourceclaims", "first", "default")
 
 
+def test_an_error_names_its_claim_once(api: ApiServer) -> None:
+    make_claim(api, "one", exactly())
+    with pytest.raises(Unschedulable) as refused:
+        schedule(api, "one")
+    assert "device class" in str(refused.value)
+    assert str(refused.value).startswith("claim default/one, request net: ")
+
+
 def test_a_second_pod_is_added_to_the_reservations_of_an_allocated_claim(api: ApiServer) -> None:
     publish(api, nic("a0"))
     make_class(api, "a", "a")

@@ -35,6 +35,12 @@ class AttachedElsewhere(DragomanError):
     """Another pod of the claim has the device; this one follows when that pod ends."""
 
 
+def of_device(name: str, error: DragomanError) -> str:
+    """Say of which device an error is, where it does not begin with that itself."""
+    text = str(error)
+    return text if text.startswith((f"device {name} ", f"device {name}: ")) else f"device {name}: {text}"
+
+
 @dataclass(frozen=True, slots=True)
 class Attaching:
     """Attaches and detaches under the lock of the allocation."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from loguru import logger
 
-from dragoman.engine.attaching import Attaching
+from dragoman.engine.attaching import Attaching, of_device
 from dragoman.engine.describing import Describing, needs_attach
 from dragoman.engine.parts import Parts
 from dragoman.engine.ports import PodResources
@@ -285,7 +285,7 @@ class Sandboxes:
                 async with self._parts.managers.together({row.manager}):
                     await step(row)
             except DragomanError as error:
-                problems.append(f"device {row.key.device}: {error}")
+                problems.append(of_device(row.key.device, error))
             else:
                 done.append(row)
         return done

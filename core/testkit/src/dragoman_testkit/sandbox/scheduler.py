@@ -54,7 +54,8 @@ class Scheduler:
         try:
             outcome = self._allocator().allocate([decode(ResourceClaim, claim) for claim in wanted], self._this(), why)
         except (AllocationFailed, InvalidInput) as error:
-            raise Unschedulable(f"{', '.join(why.claims)}: {error}") from error
+            named = str(error).startswith(tuple(why.claims))
+            raise Unschedulable(str(error) if named else f"{', '.join(why.claims)}: {error}") from error
         if outcome.results is None:
             raise Unschedulable(str(why))
         return [to_json(result) for result in outcome.results]
