@@ -49,11 +49,11 @@ SHARE: dict[str, Any] = {"shareID": "11111111-2222-4333-8444-555555555555", "con
 STUCK = {
     "no class": (
         [node(), TWO, claim()],
-        "stuck because claim default/mine, request r: device class nic does not exist",
+        "stuck because request r: device class nic does not exist",
     ),
     "no class of an alternative": (
         [node(), NIC, TWO, claim("mine", {"name": "r", "firstAvailable": [{"name": "s", "deviceClassName": "gone"}]})],
-        "stuck because claim default/mine, request r/s: device class gone does not exist",
+        "stuck because request r/s: device class gone does not exist",
     ),
     "selector false everywhere": (
         [node(), NIC, TWO, claim("mine", request(selectors=cel(f'device.attributes["{DRIVER}"].numa == 7')))],
@@ -248,3 +248,18 @@ def test_an_error_on_one_node_stops_the_claim_on_all(tmp_path: Path) -> None:
     )
     assert code == 3
     assert report["text"].startswith("stuck on every node because class nic: selector #0 on device")
+
+
+def test_a_claim_is_not_named_once_more_where_it_is_the_subject(tmp_path: Path) -> None:
+    reason = "request r: device class nic does not exist"
+    using = pod("web", {"name": "a", "resourceClaimName": "mine"})
+    of_claim, _ = explained(tmp_path, "claim/mine", node(), claim(), using)
+    of_pod, _ = explained(tmp_path, "pod/web", node(), claim(), using)
+    assert of_claim["text"] == f"stuck because {reason}"
+    assert of_pod["text"] == f"stuck because claim default/mine, {reason}"
+
+
+def test_nor_where_an_error_ends_the_attempt_on_every_node(tmp_path: Path) -> None:
+    broken = claim("mine", request(selectors=[{"cel": {"expression": "device.attributes['x'].y == 3"}}]))
+    report, _ = explained(tmp_path, "claim/mine", node(), NIC, TWO, broken)
+    assert report["text"].startswith("stuck on every node because selector #0 on device ")

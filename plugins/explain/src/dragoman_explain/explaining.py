@@ -62,9 +62,10 @@ def _verdict(found: Subject, nodes: Sequence[NodeReport]) -> tuple[State, str]:
     fatal = next((each for each in nodes if each.fatal), None)
     if found.blocked:
         then = f"; once that is put right, it would fit on {_on(fits, nodes)}" if fits and fatal is None else ""
-        return State.STUCK, f"stuck because {'; '.join(dict.fromkeys(found.blocked))}{then}"
+        why = [_without_subject(found.key, each) for each in dict.fromkeys(found.blocked)]
+        return State.STUCK, f"stuck because {'; '.join(why)}{then}"
     if fatal is not None:
-        return State.STUCK, f"stuck on every node because {fatal.text}"
+        return State.STUCK, f"stuck on every node because {_without_subject(found.key, fatal.text)}"
     if fits:
         return State.FITS, f"would be allocated on {_on(fits, nodes)}"
     if not nodes:
@@ -73,6 +74,11 @@ def _verdict(found: Subject, nodes: Sequence[NodeReport]) -> tuple[State, str]:
         return State.UNDECIDED, "undecided: the search is too large on some nodes and the claims fit on no other"
     where = f"all {len(nodes)} nodes, on the nearest, {nodes[0].node}," if len(nodes) > 1 else f"node {nodes[0].node}"
     return State.STUCK, f"stuck on {where} because {nodes[0].text}"
+
+
+def _without_subject(key: Key, why: str) -> str:
+    name = short(key)
+    return why.removeprefix(f"{name}, ").removeprefix(f"{name}: ")
 
 
 def _on(fits: Sequence[NodeReport], nodes: Sequence[NodeReport]) -> str:
