@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
+import sys
 import uuid
 from pathlib import Path
 from typing import Any
@@ -141,6 +143,34 @@ async def test_a_newcomer_that_must_not_serve_leaves_the_node_to_the_old_agent(m
     await trial.running("after")
     await trial.clean()
     assert trial.slice_versions() == slices
+
+
+async def test_a_newcomer_that_does_not_see_the_pods_namespaces_is_refused_and_costs_no_pod_its_device(
+    make_trial: MakeTrial,
+) -> None:
+    trial = await make_trial()
+    await trial.start()
+    trial.start_pod("before", {"podIfName": "net1"})
+    await trial.running("before")
+    blind = await asyncio.create_subprocess_exec(
+        *("unshare", "--mount", "sh", "-c", 'mount -t tmpfs none "$0" && exec "$@"', str(trial.node.netns_dir)),
+        *(sys.executable, "-m", "dragoman", "--config", str(trial.node.settings_file), "agent"),
+        env={**os.environ, **trial.environ},
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        async with asyncio.timeout(60):
+            _, told = await blind.communicate()
+    finally:
+        if blind.returncode is None:
+            blind.kill()
+            await blind.wait()
+    assert blind.returncode == 1
+    error = told.decode().splitlines()[-1]
+    assert error.startswith(f"Error: this agent does not see the network namespace {trial.node.netns_dir}/cni-"), error
+    assert (await trial.agent.ready())["state"] == "active"
+    assert "net1" in trial.pod_links("before")
+    await trial.clean()
 
 
 async def test_a_device_on_its_way_into_a_pod_arrives_before_the_newcomer_takes_over(make_trial: MakeTrial) -> None:

@@ -20,7 +20,7 @@ from dragoman import assembly
 from dragoman.answers import Answers
 from dragoman.background import Background, unless
 from dragoman.clock import SystemClock
-from dragoman.control import forwarding
+from dragoman.control import forwarding, surroundings
 from dragoman.control import handover as control_handover
 from dragoman.control.server import ControlServer
 from dragoman.engine.advertised import Advertised
@@ -40,7 +40,7 @@ from dragoman.live import LiveSettings
 from dragoman.model.errors import Unavailable
 from dragoman.model.limits import Server
 from dragoman.model.publication import Publishing
-from dragoman.model.records import AllocationRow
+from dragoman.model.records import AllocationRow, AttachmentRow
 from dragoman.nri.plugin import NriPlugin
 from dragoman.plugins import PluginSet
 from dragoman.settings import Loaded, Settings
@@ -140,7 +140,7 @@ class Agent:
             node=self,
             gate=self._gate,
             lock=NodeLock(settings.paths.state_dir, clock, also=assembly.driver_lock(settings)),
-            asker=control_handover.LockRequest(path, version("dragoman")),
+            asker=control_handover.LockRequest(path, version("dragoman"), self._outside.links),
             clock=clock,
             unfinished=self.hooks.unfinished,
         )
@@ -150,6 +150,7 @@ class Agent:
             {
                 **forwarding.handlers(local),
                 **control_handover.handlers(self._handover),
+                **surroundings.handlers(self._outside.links, self._attachments),
                 **self._answers().handlers(),
             },
         )
@@ -354,6 +355,11 @@ class Agent:
 
     def _rows(self) -> Sequence[AllocationRow]:
         return self._ledger.allocations() if self._ledger else ()
+
+    def _attachments(self) -> Sequence[AttachmentRow]:
+        if self._ledger is None:
+            raise Unavailable(f"this agent is {self._handover.state} ({self._handover.reason}); ask again")
+        return self._ledger.attachments()
 
     def _meta(self, key: str) -> str | None:
         return self._ledger.meta(key) if self._ledger else None

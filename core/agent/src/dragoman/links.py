@@ -37,6 +37,10 @@ class HostLinks:
         """Name the namespace behind a path, with its cookie. Raises ``FileNotFoundError`` or ``DeviceError``."""
         return await self._run(_identify, path)
 
+    async def own_netns(self) -> Netns:
+        """Name the namespace that all this is done in; the path is good for nothing. Raises ``DeviceError``."""
+        return await self._run(_own)
+
     async def same_netns(self, namespace: Netns) -> bool:
         """Tell whether the path still names the namespace with that cookie. Raises ``DeviceError``."""
         return await self._run(_same, namespace)
@@ -82,6 +86,11 @@ def _identify(path: str) -> Netns:
         raise
     except OSError as error:
         raise DeviceError(f"cannot look at the network namespace {path}: {error.strerror}") from error
+
+
+def _own() -> Netns:
+    with step("look at the network namespace of this agent"):
+        return netns.own()
 
 
 def _same(namespace: Netns) -> bool:

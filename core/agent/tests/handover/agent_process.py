@@ -1,7 +1,7 @@
 """An agent of lock, ledger, control socket and handover, for tests that run several and kill some of them.
 
 Usage: agent_process.py FOLDER NAME [STEP]; it prints each step as it takes it and hangs for ever in STEP. It
-prepares a claim by noting its own name in the ledger.
+prepares a claim by noting its own name in the ledger, and attaches by noting a namespace there.
 """
 
 from __future__ import annotations
@@ -13,17 +13,20 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from dragoman.control import forwarding
+from dragoman.control import forwarding, surroundings
 from dragoman.control import handover as wire
 from dragoman.control.server import Call, ControlServer, Handler
 from dragoman.engine.gate import Gate
 from dragoman.engine.gated import GatedClaims, GatedSandboxes, LocalServices
 from dragoman.engine.handover import Handover
+from dragoman.links import HostLinks
 from dragoman.model.claims import ClaimRef, PrepareAnswer
+from dragoman.model.records import AllocationKey, AllocationRow, AttachmentKey, AttachmentRow
 from dragoman.model.sandboxes import Container, Sandbox
+from dragoman.model.states import AllocationState, AttachmentState
 from dragoman.store.ledger import Ledger
 from dragoman.store.lock import NodeLock
-from dragoman_hookspecs import DragomanError
+from dragoman_hookspecs import Device, DragomanError
 
 
 async def scanned() -> None:
@@ -64,6 +67,31 @@ class Services:
         return f"refused by {self._agent.name}"
 
 
+def rows(path: str, cookie: str) -> tuple[AllocationRow, AttachmentRow]:
+    """Give the rows of a device on its way into the pod of that namespace."""
+    key = AllocationKey(claim_uid="u1", request="nic", driver="net.dragoman.dev", pool="node-a", device="eth1")
+    allocation = AllocationRow(
+        key=key,
+        claim=ClaimRef(uid="u1", namespace="default", name="c1"),
+        position=0,
+        state=AllocationState.PREPARING,
+        manager="nic",
+        distribution="dragoman-nic",
+        plugin_version="0.1.0",
+        device=Device(name="eth1", identity="mac:02:00:00:00:00:01"),
+    )
+    attachment = AttachmentRow(
+        key=AttachmentKey(allocation=key, sandbox_id="s1"),
+        state=AttachmentState.ATTACHING,
+        pod_uid="p1",
+        pod_namespace="default",
+        pod_name="web",
+        netns_path=path,
+        netns_cookie=cookie,
+    )
+    return allocation, attachment
+
+
 class LockRequest(wire.LockRequest):
     """Prints that it got no answer."""
 
@@ -84,7 +112,7 @@ class Agent:
         self._hang_in = hang_in
         self._ledger: Ledger | None = None
         path = folder / "control.sock"
-        clock, gate, services = WallClock(), Gate(), Services(self)
+        clock, gate, services, links = WallClock(), Gate(), Services(self), HostLinks()
         active = forwarding.ActiveAgent(path)
         self._claims = GatedClaims(gate, services, active, clock)
         self._sandboxes = GatedSandboxes(gate, services, active, clock)
@@ -92,11 +120,12 @@ class Agent:
             node=self,
             gate=gate,
             lock=NodeLock(folder, clock),
-            asker=LockRequest(path, "0.1.0", answer_within=1.0),
+            asker=LockRequest(path, "0.1.0", links, answer_within=1.0),
             clock=clock,
         )
         handlers = {
             **wire.handlers(self.handover),
+            **surroundings.handlers(links, lambda: self._ledger.attachments() if self._ledger else ()),
             **forwarding.handlers(LocalServices(gate, services, services, scanned)),
         }
         self._control = ControlServer(path, handlers)
@@ -110,6 +139,12 @@ class Agent:
         async def unprepare(call: Call) -> object:
             return await self._claims.unprepare([ClaimRef(**call.params)])
 
+        async def attach(call: Call) -> object:
+            allocation, attachment = rows(call.params["path"], call.params["cookie"])
+            self.opened().put_allocations([allocation])
+            self.opened().put_attachments([attachment])
+            return {}
+
         async def container(call: Call) -> object:
             sandbox = Sandbox(id="s", pod_uid="p", pod_namespace="default", pod_name="pod", netns_path=None)
             return await self._sandboxes.create_container(sandbox, Container(id="k", sandbox_id="s", name="main"))
@@ -117,7 +152,7 @@ class Agent:
         async def state(call: Call) -> object:
             return [self.handover.state.value, self.handover.reason]
 
-        return {"prepare": prepare, "unprepare": unprepare, "container": container, "state": state}
+        return {"prepare": prepare, "unprepare": unprepare, "attach": attach, "container": container, "state": state}
 
     def opened(self) -> Ledger:
         assert self._ledger is not None
@@ -161,4 +196,7 @@ class Agent:
 
 
 if __name__ == "__main__":
-    asyncio.run(Agent(Path(sys.argv[1]), sys.argv[2], sys.argv[3] if len(sys.argv) > 3 else "").run())
+    try:
+        asyncio.run(Agent(Path(sys.argv[1]), sys.argv[2], sys.argv[3] if len(sys.argv) > 3 else "").run())
+    except DragomanError as error:
+        sys.exit(str(error))

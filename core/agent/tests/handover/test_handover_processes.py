@@ -3,82 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import signal
-import sys
-from collections.abc import AsyncIterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from dragoman.control.client import call
+from .processes import Agents
 
-SCRIPT = Path(__file__).with_name("agent_process.py")
 CLAIM = {"uid": "u1", "namespace": "default", "name": "c1"}
-PATIENCE = 60
-
-
-class Process:
-    """An agent in a process of its own."""
-
-    def __init__(self, folder: Path, name: str, process: asyncio.subprocess.Process) -> None:
-        self._socket = folder / f"{name}.sock"
-        self._process = process
-
-    async def reaches(self, step: str) -> None:
-        """Wait until the agent prints a step."""
-        assert self._process.stdout is not None
-        async with asyncio.timeout(PATIENCE):
-            while (line := await self._process.stdout.readline()) != step.encode() + b"\n":
-                assert line, f"the agent ended before {step}"
-
-    async def ask(self, method: str, params: dict[str, Any] | None = None) -> Any:
-        """Ask the agent itself, active or not."""
-        return await call(self._socket, method, params, seconds=PATIENCE)
-
-    async def kill(self) -> None:
-        self._process.kill()
-        await self._process.wait()
-
-    def freeze(self) -> None:
-        self._process.send_signal(signal.SIGSTOP)
-
-
-class Agents:
-    """Starts agents on one state folder."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self.started: list[asyncio.subprocess.Process] = []
-
-    async def start(self, name: str, hang_in: str = "", until: str = "taken") -> Process:
-        command = [sys.executable, str(SCRIPT), str(self._folder), name, hang_in]
-        process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
-        self.started.append(process)
-        agent = Process(self._folder, name, process)
-        await agent.reaches(until)
-        return agent
-
-
-@pytest.fixture
-async def agents(tmp_path: Path) -> AsyncIterator[Agents]:
-    agents = Agents(tmp_path)
-    yield agents
-    for process in agents.started:
-        if process.returncode is None:
-            process.kill()
-        await process.communicate()
-
-
-async def state(agent: Process) -> str:
-    return str((await agent.ask("state"))[0])
 
 
 async def test_a_newcomer_takes_over_and_the_old_agent_hands_its_calls_on(agents: Agents) -> None:
     old = await agents.start("old")
     assert await old.ask("prepare", CLAIM) == {"u1": {"devices": [], "error": "by old"}}
     new = await agents.start("new")
-    assert [await state(old), await state(new)] == ["passive", "active"]
+    assert [await old.state(), await new.state()] == ["passive", "active"]
     assert await old.ask("unprepare", CLAIM) == await new.ask("unprepare", CLAIM) == {"u1": "prepared by old"}
     assert await old.ask("prepare", CLAIM) == {"u1": {"devices": [], "error": "by new"}}
     assert await old.ask("container") == "refused by new"
@@ -90,13 +27,13 @@ async def test_calls_wait_for_a_newcomer_that_dies_on_its_way_and_are_then_done_
 ) -> None:
     old = await agents.start("old")
     new = await agents.start("new", hang_in=step, until=step)
-    assert await state(old) == "passive"
+    assert await old.state() == "passive"
     waiting = asyncio.create_task(old.ask("prepare", CLAIM))
     assert "waits until the agents of this node have handed over" in await old.ask("container")
     assert not waiting.done()
     await new.kill()
     assert await waiting == {"u1": {"devices": [], "error": "by old"}}
-    assert [await state(old), await old.ask("container")] == ["active", "refused by old"]
+    assert [await old.state(), await old.ask("container")] == ["active", "refused by old"]
 
 
 async def test_calls_are_handed_on_to_a_newcomer_that_has_recovered_and_done_by_the_old_agent_if_it_dies_then(
@@ -107,7 +44,7 @@ async def test_calls_are_handed_on_to_a_newcomer_that_has_recovered_and_done_by_
     assert await old.ask("prepare", CLAIM) == {"u1": {"devices": [], "error": "by new"}}
     await new.kill()
     assert await old.ask("prepare", CLAIM) == {"u1": {"devices": [], "error": "by old"}}
-    assert await state(old) == "active"
+    assert await old.state() == "active"
 
 
 async def test_the_old_agent_takes_the_lock_back_when_the_active_one_is_killed(agents: Agents) -> None:
@@ -116,16 +53,16 @@ async def test_the_old_agent_takes_the_lock_back_when_the_active_one_is_killed(a
     await new.ask("prepare", CLAIM)
     await new.kill()
     assert await old.ask("unprepare", CLAIM) == {"u1": "prepared by new"}
-    assert await state(old) == "active"
+    assert await old.state() == "active"
     again = await agents.start("again")
-    assert [await state(old), await state(again)] == ["passive", "active"]
+    assert [await old.state(), await again.state()] == ["passive", "active"]
 
 
 async def test_three_agents_in_a_row_hand_over_and_the_first_two_both_find_the_active_one(agents: Agents) -> None:
     first = await agents.start("first")
     second = await agents.start("second")
     third = await agents.start("third")
-    assert [await state(agent) for agent in (first, second, third)] == ["passive", "passive", "active"]
+    assert [await agent.state() for agent in (first, second, third)] == ["passive", "passive", "active"]
     for agent in (first, second, third):
         assert await agent.ask("prepare", CLAIM) == {"u1": {"devices": [], "error": "by third"}}
 
@@ -140,7 +77,7 @@ async def test_a_newcomer_waits_for_a_frozen_agent_with_a_reason_until_that_is_k
     assert reason.endswith("control.sock did not answer within 1.0 s")
     await old.kill()
     await new.reaches("taken")
-    assert await state(new) == "active"
+    assert await new.state() == "active"
 
 
 async def test_an_agent_that_was_killed_leaves_nothing_in_the_way_of_the_next(agents: Agents) -> None:

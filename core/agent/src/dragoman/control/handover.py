@@ -1,7 +1,8 @@
-"""Handover on the wire: two calls on one connection, which then stays open for as long as the newcomer lives.
+"""Handover on the wire: a few calls on one connection, which then stays open for as long as the newcomer lives.
 
-``handover`` (``pid``, ``version``) asks the holder to give up the lock; the answer comes when it is free. ``serving``
-tells that the newcomer has recovered and serves at the control socket. The end of the connection tells that it died.
+``surroundings`` asks what the holder sees of the node, which the newcomer must see as well. ``handover``
+(``pid``, ``version``) asks the holder to give up the lock; the answer comes when it is free. ``serving`` tells that the
+newcomer has recovered and serves at the control socket. The end of the connection tells that it died.
 """
 
 from __future__ import annotations
@@ -11,9 +12,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
+import msgspec
+
 from dragoman.control.client import Connection
-from dragoman.control.messages import RemoteError
+from dragoman.control.messages import RemoteError, UnknownMethod
 from dragoman.control.server import Call, Handler
+from dragoman.control.surroundings import Namespaces, Surroundings, compare
 from dragoman.model.errors import Refused
 
 ANSWER_WITHIN = 60.0
@@ -59,18 +63,22 @@ class LifeLine:
 class LockRequest:
     """Asks the agent at a control socket for the lock of the node."""
 
-    def __init__(self, path: Path, version: str, answer_within: float = ANSWER_WITHIN) -> None:
+    def __init__(self, path: Path, version: str, namespaces: Namespaces, answer_within: float = ANSWER_WITHIN) -> None:
         self._path = path
         self._version = version
+        self._namespaces = namespaces
         self._answer_within = answer_within
 
     async def ask(self) -> LifeLine:
         """Have the lock given up. Raises ``Unavailable`` where nobody answers, or ``Refused`` with the holder's reason.
 
-        The lock is free when this returns, and the caller takes it; others might, too.
+        Raises ``OtherSurroundings`` before anything is given up where this agent does not see what the holder sees, or
+        ``DeviceError`` where it cannot look. The lock is free when this returns, and the caller takes it; others might,
+        too.
         """
         connection = await Connection.open(self._path)
         try:
+            await self._compare(connection)
             params = {"pid": os.getpid(), "version": self._version}
             await connection.call("handover", params, seconds=self._answer_within)
         except RemoteError as error:
@@ -80,6 +88,21 @@ class LockRequest:
             connection.close()
             raise
         return LifeLine(connection)
+
+    async def _compare(self, connection: Connection) -> None:
+        async def tell() -> Surroundings:
+            answer = await connection.call("surroundings", seconds=self._answer_within)
+            try:
+                return msgspec.convert(answer, Surroundings)
+            except msgspec.ValidationError as error:
+                raise Refused(f"the active agent tells what it sees in a way that cannot be read: {error}") from error
+
+        try:
+            await compare(tell, self._namespaces)
+        except RemoteError as error:
+            # A holder of a former release cannot tell, and an update from it must be possible.
+            if error.kind != UnknownMethod.__name__:
+                raise
 
 
 def handlers(holder: Holder) -> Mapping[str, Handler]:

@@ -18,6 +18,7 @@ from dragoman.clock import Clock
 from dragoman.engine.course import Course, State
 from dragoman.engine.gate import Gate, StillRunning
 from dragoman.engine.waiting import finished
+from dragoman.model.errors import OtherSurroundings
 from dragoman.store.lock import NodeLock
 from dragoman_hookspecs import DragomanError
 
@@ -86,7 +87,10 @@ class Asker(Protocol):
     """Reaches the agent that holds the lock."""
 
     async def ask(self) -> LifeLine:
-        """Have the lock given up. Raises ``Unavailable`` where nobody answers in time, ``Refused`` with the reason."""
+        """Have the lock given up. Raises ``Unavailable`` where nobody answers in time, ``Refused`` with the reason.
+
+        Raises ``OtherSurroundings``, with nothing given up, where this agent would not find what the holder has.
+        """
 
 
 class Newcomer(Protocol):
@@ -145,8 +149,9 @@ class Handover:
     async def take(self) -> None:
         """Become the active agent, however long the holder takes to let go. Cancel it to stop waiting.
 
-        Raises what ``open_ledger``, ``recover`` or ``become_active`` raised; the lock is then free again, and the
-        agent that gave it up takes it back.
+        Raises ``OtherSurroundings`` where the holder was not even asked for it. Raises what ``open_ledger``,
+        ``recover`` or ``become_active`` raised; the lock is then free again, and the agent that gave it up takes it
+        back.
         """
         line = await self._get_lock()
         try:
@@ -163,6 +168,8 @@ class Handover:
                 self._course.go(State.ASKING, self._held())
             try:
                 line = await self._asker.ask()
+            except OtherSurroundings:
+                raise  # it does not pass, and who started this agent must learn of it
             except DragomanError as error:
                 self._course.go(State.ASKING, f"{self._held()}: {error}")
                 await self._clock.sleep(ASK_AGAIN)

@@ -21,5 +21,9 @@ class Refused(DragomanError):
     """The counterpart refused what was sent. A retry does not help until something changes."""
 
 
+class OtherSurroundings(DragomanError):
+    """Two agents of a node do not see the same of it. No retry helps: the later one has to be started otherwise."""
+
+
 class NotKept(DragomanError):
     """The counterpart took what was sent and kept nothing of it; the next one that is met may keep it."""
