@@ -251,6 +251,7 @@ async def test_devices_of_a_plugin_that_was_uninstalled_can_be_given_up(make_tri
     assert "dragoman-odd" in row["failure"]
     released = await trial.run("allocations", "release", uid)
     assert (released.code, released.err) == (0, "")
+    assert released.out == f"released {row['device']} of claim {row['claim']}\n"
     await trial.ended("odd")
     assert await trial.agent.ask("allocations") == []
     remaining = published.keys() - {"odd0", "odd1"}

@@ -9,6 +9,7 @@ import signal
 import pytest
 import yaml
 
+from dragoman.control.messages import RemoteError
 from tests.e2e import objects
 from tests.e2e.trial import MakeTrial, Output, Trial, eventually, names
 
@@ -196,17 +197,37 @@ async def test_commands_tell_what_the_agent_knows_as_table_and_as_json(trial: Tr
     assert json.loads(status.out)["ready"]
 
 
-async def test_a_claim_can_be_given_up_by_its_uid(trial: Trial) -> None:
+async def test_a_claim_can_be_given_up_and_a_running_pod_keeps_its_device_unless_that_is_forced(trial: Trial) -> None:
     trial.start_pod("red", {"podIfName": "net1"})
     await trial.running("red")
     unknown = await trial.run("allocations", "release", "no-such-uid")
     assert one_line(unknown, "no-such-uid", "dragoman allocations"), unknown
-    device = trial.device_of("red")
-    released = await trial.run("allocations", "release", trial.claim_of("red")["metadata"]["uid"])
+    device, claim = trial.device_of("red"), trial.claim_of("red")["metadata"]
+    name = f"default/{claim['name']}"
+    for named in (claim["uid"], name):
+        refused = await trial.run("allocations", "release", named)
+        assert one_line(refused, name, device, "pod default/red", "delete the pod", "--force"), refused
+    assert "net1" in trial.pod_links("red")
+    released = await trial.run("allocations", "release", "--force", name)
     assert (released.code, released.err) == (0, "")
-    assert device in released.out
+    assert released.out.splitlines() == [
+        f"released {device} of claim {name}",
+        f"pod default/red runs on without {device}",
+    ]
     assert await trial.show("allocations") == []
     assert "net1" not in trial.pod_links("red")
+    await trial.until(lambda: not trial.claim_of("red")["status"].get("devices"), "the status is taken back")
+
+
+async def test_an_older_command_line_is_refused_too_and_told_as_before_what_was_released(trial: Trial) -> None:
+    trial.start_pod("red", {"podIfName": "net1"})
+    await trial.running("red")
+    uid = trial.claim_of("red")["metadata"]["uid"]
+    with pytest.raises(RemoteError, match="delete the pod first"):
+        await trial.agent.ask("release", {"uid": uid})
+    device = trial.device_of("red")
+    assert (await trial.agent.ask("release", {"uid": uid, "force": True}))["released"] == [device]
+    assert (await trial.agent.ask("release", {"uid": uid}))["released"] == []
 
 
 async def test_without_an_agent_every_command_says_so_in_one_line(make_trial: MakeTrial) -> None:

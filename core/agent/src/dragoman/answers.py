@@ -14,6 +14,7 @@ from dragoman.engine.handover import Handover
 from dragoman.engine.inventory import NodeInventory
 from dragoman.engine.node import CurrentEngine
 from dragoman.engine.publisher import Publisher
+from dragoman.engine.releasing import uid_of
 from dragoman.engine.views import allocation_views, device_views, plugin_views
 from dragoman.hooks import Hooks
 from dragoman.kubelet.edge import KubeletEdge
@@ -86,12 +87,16 @@ class Answers:
         return allocation_views(engine.parts.ledger, engine.sandboxes.problems())
 
     async def _release(self, call: Call) -> JsonObject:
-        uid = str(call.params.get("uid", ""))
-        async with self.gate.operation(f"release {uid}"):
-            rows = self.current.engine.parts.ledger.of_claim(uid)
-            if rows:
-                await self.current.engine.claims.release(uid)
-        return {"released": [row.key.device for row in rows]}
+        """Release the claim that ``uid`` names, as UID or ``namespace/name``.
+
+        ``force``: also from a running pod, which is refused without: an older command line does not warn its user.
+        """
+        named, force = str(call.params.get("uid", "")), call.params.get("force") is True
+        async with self.gate.operation(f"release {named}"):
+            engine = self.current.engine
+            released = await engine.claims.release(uid_of(engine.parts.ledger, named), from_pods=force)
+        taken = [asdict(each) for each in released.taken]
+        return {"claim": released.claim, "released": list(released.devices), "taken": taken}
 
 
 def _json(state: Any) -> JsonObject:

@@ -26,17 +26,22 @@ def allocations(ctx: click.Context, output: str) -> None:
 
 
 @allocations.command("release")
-@click.argument("uid")
+@click.argument("claim", metavar="UID|NAMESPACE/NAME")
+@click.option("--force", is_flag=True, help="Take the devices away from a running pod too, which goes on without them.")
 @click.pass_obj
-def release(options: Options, uid: str) -> None:
-    """Give up the devices of the claim with this UID, which dragoman allocations -o wide shows.
+def release(options: Options, claim: str, force: bool) -> None:
+    """Give up the devices of a claim; dragoman allocations -o wide shows the UIDs.
 
     Links return to the host from what the ledger recorded, files are removed and the rows deleted, also where the
-    device manager that prepared them is not installed any more.
+    device manager that prepared them is not installed any more. A claim whose device a running pod has is refused:
+    delete the pod first, or give --force.
     """
-    released = ask(options.load().settings, "release", {"uid": uid}, seconds=60)["released"]
-    if not released:
+    answer = ask(options.load().settings, "release", {"uid": claim, "force": force}, seconds=60)
+    if not answer["released"]:
         raise click.ClickException(
-            f"no claim with UID {uid} is prepared on this node; see dragoman allocations -o wide"
+            f"no claim {claim} (UID, or namespace/name) is prepared on this node; see dragoman allocations -o wide"
         )
-    click.echo(f"released {', '.join(released)}")
+    # An agent that was started before its update does not name the claim.
+    click.echo(f"released {', '.join(answer['released'])} of claim {answer.get('claim', claim)}")
+    for taken in answer.get("taken", ()):
+        click.echo(f"pod {taken['pod']} runs on without {taken['device']}")

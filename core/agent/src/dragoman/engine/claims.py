@@ -15,6 +15,7 @@ from dragoman.engine.describing import Describing
 from dragoman.engine.freeing import Freeing
 from dragoman.engine.parts import Parts
 from dragoman.engine.ports import ClaimSource
+from dragoman.engine.releasing import Released, Releasing
 from dragoman.engine.reporting import Reporting
 from dragoman.engine.waiting import Joined
 from dragoman.model.claims import Claim, ClaimRef, PrepareAnswer
@@ -57,6 +58,7 @@ class Claims:
         self._freeing = Freeing(parts, Attaching(parts))
         self._preparing: Joined[PrepareAnswer] = Joined()
         self._unpreparing: Joined[bool] = Joined()
+        self._releasing: Joined[Released] = Joined()
 
     async def prepare(self, claims: Sequence[ClaimRef]) -> Mapping[str, PrepareAnswer]:
         """Prepare a batch; exactly one answer for each UID."""
@@ -70,9 +72,13 @@ class Claims:
         errors = await asyncio.gather(*(self._unprepared(ref) for ref in refs.values()))
         return dict(zip(refs, errors, strict=True))
 
-    async def release(self, claim_uid: str, *, force: bool = True) -> None:
-        """Give the devices of a claim up, also those of a plugin that is gone. Raises ``FreeFailed``."""
-        await self._unpreparing.run(claim_uid, lambda: self._unprepare(claim_uid, force=force))
+    async def release(self, claim_uid: str, *, from_pods: bool = False) -> Released:
+        """Give the devices of a claim up, also those of a plugin that is gone; tells what was given up.
+
+        Raises ``InUse`` where a running pod has a device, unless it is to be taken ``from_pods``, and ``FreeFailed``.
+        Not joined with what the kubelet asks for, which is not refused.
+        """
+        return await self._releasing.run((claim_uid, from_pods), lambda: self._release(claim_uid, from_pods=from_pods))
 
     async def let_go(self, rows: Sequence[AllocationRow]) -> bool:
         """Free a claim unasked, unless its rows are others now; tells whether it was freed. Raises ``FreeFailed``.
@@ -86,6 +92,7 @@ class Claims:
         """Wait until no prepare and no unprepare runs."""
         await self._preparing.drain()
         await self._unpreparing.drain()
+        await self._releasing.drain()
 
     async def _answer(self, ref: ClaimRef) -> PrepareAnswer:
         about = logger.bind(claim=ref.label)
@@ -117,15 +124,30 @@ class Claims:
         await self._known_again(ref)
         return await self._unprepare(ref.uid)
 
-    async def _unprepare(self, uid: str, *, force: bool = False, seen: Sequence[AllocationRow] | None = None) -> bool:
+    async def _unprepare(self, uid: str, *, seen: Sequence[AllocationRow] | None = None) -> bool:
         async with self._parts.locks.hold(uid), self._settled(uid) as rows:
             if seen is not None and rows != seen:
                 return False
-            self._reporting.forget(uid)
-            await self._freeing.free(rows, force=force)
-            self._parts.former.give_up(self._parts.ledger, uid)
-            self._reporting.forget(uid)
+            await self._free(uid, rows)
         return True
+
+    async def _release(self, uid: str, *, from_pods: bool) -> Released:
+        async with self._parts.locks.hold(uid), self._settled(uid):
+            rows, taken = await Releasing(self._parts).begin(uid, from_pods=from_pods)
+            if not rows:
+                return Released()
+            await self._free(uid, rows, force=True)
+            claim = rows[0].claim
+            # The cluster takes entries back with the allocation, which a claim that is given up by hand may keep.
+            self._reporting.report(uid, lambda: _nothing(claim))
+        devices = tuple(row.key.device for row in rows)
+        return Released(claim=f"{claim.namespace}/{claim.name}", devices=devices, taken=taken)
+
+    async def _free(self, uid: str, rows: Sequence[AllocationRow], *, force: bool = False) -> None:
+        self._reporting.forget(uid)
+        await self._freeing.free(rows, force=force)
+        self._parts.former.give_up(self._parts.ledger, uid)
+        self._reporting.forget(uid)
 
     @asynccontextmanager
     async def _settled(self, uid: str) -> AsyncIterator[Sequence[AllocationRow]]:
@@ -289,6 +311,10 @@ class Claims:
     async def _status(self, uid: str) -> ClaimStatus | None:
         rows = self._parts.ledger.of_claim(uid)
         return await self._describing.status(rows) if rows else None
+
+
+async def _nothing(claim: ClaimRef) -> ClaimStatus:
+    return ClaimStatus(claim=claim, devices=())
 
 
 def _check_names(claim: Claim) -> None:
