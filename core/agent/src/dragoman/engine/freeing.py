@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from loguru import logger
 
-from dragoman.engine.attaching import Attaching
+from dragoman.engine.attaching import Attaching, of_device
 from dragoman.engine.parts import Parts
 from dragoman.hooks import PluginMissing
 from dragoman.model.records import AllocationRow
@@ -62,7 +62,7 @@ class Freeing:
         except DragomanError as error:
             # Whoever asked for it tells the error.
             about.debug("device {} of {} is not free yet: {}", row.key.device, row.claim, error)
-            return f"device {row.key.device}: {error}"
+            return of_device(row.key.device, error)
         return ""
 
     async def _call(self, row: AllocationRow, *, force: bool) -> None:
