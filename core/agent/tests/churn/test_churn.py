@@ -305,6 +305,6 @@ async def test_after_ten_thousand_claims_descriptors_threads_and_memory_are_as_a
     assert after.descriptors - before.descriptors == frozenset()
     assert after.threads - before.threads == set()
     assert after.objects - before.objects < NOISE
-    # Python 3.12 keeps what is interned for ever, and pathlib interns each part of a path; those before and after do not.
+    # Python 3.12, and no other, keeps for ever what is interned, as pathlib does with each part of a path.
     if sys.version_info[:2] != (3, 12):
         assert after.blocks - before.blocks < NOISE
