@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
-from dragoman_hookspecs import DragomanError, JsonObject
+from dragoman_hookspecs import Cluster, DragomanError, JsonObject
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 LARGEST: Final = 5_000_000
@@ -31,6 +32,10 @@ _KINDS: Final = {
 
 class Unreadable(DragomanError):
     """A manifest cannot be read."""
+
+
+class NoCluster(DragomanError):
+    """No cluster can be reached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,17 @@ def parse(text: bytes, source: str) -> Iterator[Manifest]:
     except (ValueError, yaml.YAMLError, RecursionError) as error:
         what = "it is nested too deeply" if isinstance(error, RecursionError) else " ".join(str(error).split())
         raise Unreadable(f"{source}, document {number + 1} cannot be read: {what}") from error
+
+
+@contextmanager
+def or_files(connect: Callable[[], AbstractContextManager[Cluster]]) -> Iterator[Cluster]:
+    """Connect, for a command that takes manifests with ``-f`` as well. Raises ``NoCluster``, which says so."""
+    with ExitStack() as stack:
+        try:
+            cluster = stack.enter_context(connect())
+        except DragomanError as error:
+            raise NoCluster(f"{error}; or give a cluster's manifests with -f") from error
+        yield cluster
 
 
 def none_of(given: Iterable[Path], kinds: Sequence[str], seen: Collection[str]) -> Unreadable:

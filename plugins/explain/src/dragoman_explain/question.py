@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -20,7 +20,7 @@ from dragoman_explain.report import Report, State
 from dragoman_explain.store import KINDS, Key, Misused, Store, Unusable, key_of
 from dragoman_explain.subjects import FINISHED
 from dragoman_explain.world import World
-from dragoman_hookspecs import Cluster, Connect, DragomanError
+from dragoman_hookspecs import Cluster, Connect
 from dragoman_kit import manifests
 from dragoman_kit.manifests import Manifest
 
@@ -150,14 +150,9 @@ def _fill(store: Store, files: Sequence[Path], namespace: str) -> set[Key]:
     return added
 
 
-@contextmanager
-def _cluster(question: Question, connect: Connect) -> Iterator[Cluster]:
-    with ExitStack() as stack:
-        try:
-            cluster = stack.enter_context(connect(question.kubeconfig, question.context, question.request_timeout))
-        except DragomanError as error:
-            raise Unusable(f"{error}; or give a cluster's manifests with -f") from error
-        yield cluster
+def _cluster(question: Question, connect: Connect) -> AbstractContextManager[Cluster]:
+    given = question.kubeconfig, question.context, question.request_timeout
+    return manifests.or_files(lambda: connect(*given))
 
 
 def _change(question: Question, store: Store) -> set[Key]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -17,16 +16,13 @@ from dragoman_allocator.features import Features
 from dragoman_allocator.objects import PoolStatus
 from dragoman_allocator.pool_status import Holder, Selection, describe, holders
 from dragoman_hookspecs import Connect, DragomanError
+from dragoman_kit.manifests import or_files
 from dragoman_pool_status import live, manifests
 from dragoman_pool_status.objects import Objects
 from dragoman_pool_status.table import printable, table
 
 Evictions: TypeAlias = Mapping[tuple[str, str, str, str], Cause]
 """By claim (``namespace/name``), driver, pool and device."""
-
-
-class NoCluster(DragomanError):
-    """No cluster could be reached."""
 
 
 class NoEvictions(DragomanError):
@@ -137,11 +133,8 @@ def _taint(cause: Cause) -> str:
 def _objects(question: Question, connect: Connect) -> Objects:
     if question.files:
         return manifests.read(question.files)
-    with ExitStack() as stack:
-        try:
-            cluster = stack.enter_context(connect(question.kubeconfig, question.context, question.request_timeout))
-        except DragomanError as error:
-            raise NoCluster(f"{error}; or give a cluster's manifests with -f") from error
+    given = question.kubeconfig, question.context, question.request_timeout
+    with or_files(lambda: connect(*given)) as cluster:
         return live.read(cluster, holders=question.holders)
 
 
